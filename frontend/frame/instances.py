@@ -17,10 +17,10 @@ from collections.abc import Sequence
 from dataclasses import is_dataclass
 from functools import cached_property, partialmethod
 from types import FunctionType, MemberDescriptorType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..interface.captured import Absent, Step
-from ..interface.errors import DTypeError, MissingAttributeError
+from ..interface.errors import DTypeError, MissingAttributeError, Respecialise
 from ..interface.ordinary import is_frozen, is_generated, is_ordinary, slots_of, why_not_ordinary
 from ..interface.versioned import is_versioned
 from ..values.values import Group, Method, Static, Super, Value, describe
@@ -273,6 +273,8 @@ def _of_class(frame: Frame, node: ast.Attribute, owner: Value, found: Any) -> Va
 def _absent(frame: Frame, node: ast.Attribute, owner: Value, kind: type) -> Value:
     """An attribute that neither the object nor its class has."""
     name = node.attr
+    if isinstance(owner, Group) and name in frame.graph.hidden.get(owner.ref or "", ()):
+        _refuse_hidden(frame, node, kind, name)
     computed = outside.class_attribute(kind, "__getattr__")
     if isinstance(computed, FunctionType) and not name.startswith("__"):
         frame.captured.read(kind, Step.ATTRIBUTE, "__getattr__")
@@ -284,12 +286,22 @@ def _absent(frame: Frame, node: ast.Attribute, owner: Value, kind: type) -> Valu
     frame.fail(node, f"'{kind.__name__}' object has no attribute '{name}'", None, MissingAttributeError)
 
 
+def _refuse_hidden(frame: Frame, node: ast.AST, kind: type, name: str) -> NoReturn:
+    frame.fail(
+        node,
+        f"the attribute '{name}' of a {kind.__name__} is of a kind that cannot be passed to compiled code",
+        "docs/arguments.md lists what can be passed; read it outside, and pass what it gives",
+    )
+
+
 def has_attribute(frame: Frame, node: ast.AST, owner: Group, name: str) -> bool:
     """`hasattr(owner, name)`."""
     if owner.kind is not dict and owner.names is not None and name in owner.names:
         return True
     if not is_class(owner.kind):
         return has_method(owner.kind, name) or hasattr(owner.kind, name)
+    if name in frame.graph.hidden.get(owner.ref or "", ()):
+        return True
     if isinstance(outside.class_attribute(owner.kind, "__getattr__"), FunctionType):
         frame.fail(
             node,
@@ -337,6 +349,8 @@ def delete_attribute(frame: Frame, node: ast.expr, owner: Value, name: str) -> N
 
 def _remove(frame: Frame, node: ast.AST, group: Group, name: str) -> None:
     assert group.names is not None
+    if name in frame.graph.hidden.get(group.ref or "", ()):
+        _refuse_hidden(frame, node, group.kind, name)
     if name not in group.names:
         what = f"'{group.kind.__name__}' object has no attribute '{name}'"
         frame.fail(node, what, None, MissingAttributeError)
@@ -347,6 +361,8 @@ def _remove(frame: Frame, node: ast.AST, group: Group, name: str) -> None:
 def _changeable(frame: Frame, node: ast.expr, owner: Value, name: str, verb: str) -> Group:
     """The object as a group whose attributes can be changed."""
     if has_attributes(owner) and isinstance(owner, Static):
+        if not frame.graph.spreads_objects:
+            raise Respecialise(objects=True, why=f"the attribute '{name}' of an argument is changed")
         frame.fail(
             node,
             f"changing the attribute '{name}' of a {type(owner.raw).__name__} from outside is not supported",
@@ -372,6 +388,17 @@ def _changeable(frame: Frame, node: ast.expr, owner: Value, name: str, verb: str
     if why is not None:
         frame.fail(node, f"changing a {now.kind.__name__} is not supported: {why}")
     return now
+
+
+def refuse_outside(frame: Frame, node: ast.AST, what: str) -> NoReturn:
+    """Refuse to change a list or another object from outside; one in an object of the arguments comes with that."""
+    if not frame.graph.spreads_objects:
+        raise Respecialise(objects=True, why=f"{what} in an argument is changed")
+    frame.fail(
+        node,
+        f"changing {what} from outside the function is not supported",
+        "pass it as an argument: the caller sees what is changed",
+    )
 
 
 def _store(frame: Frame, node: ast.AST, owner: Group, name: str, value: Value) -> None:

@@ -110,6 +110,8 @@ def change(
     why = frame.graph.fixed_objects.get(group.ref)
     if why is not None:
         frame.fail(node, f"changing {describe(group)} that {why} is not supported", "change a copy of it")
+    if group.ref in frame.graph.given_objects:
+        frame.graph.changes_given = True
     kept = tuple([stored(frame, item) for item in items])
     frame.variables[group.ref] = Group(kept, group.kind, group.names if names is None else tuple(names))
 

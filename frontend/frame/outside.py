@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..interface.captured import Absent, Captured, Step, can_change
-from ..interface.errors import MissingAttributeError
+from ..interface.errors import MissingAttributeError, Respecialise
+from ..interface.ordinary import is_ordinary
 from ..interface.versioned import is_versioned
 from ..values.values import READING, Static, Value
 from .recursion import inline
@@ -55,6 +56,8 @@ def attribute(frame: Frame, node: ast.AST, owner: Any, name: str) -> Value:
         _reads().read(type(owner), Step.ATTRIBUTE, name)
         return inline(frame, node, found.fget, [Static(owner)], {})
     value = attribute_or_absent(frame, node, owner, name)
+    if isinstance(value, np.ndarray) and not frame.graph.spreads_objects and is_ordinary(type(owner)):
+        raise Respecialise(objects=True, why=f"the attribute '{name}' of an argument is an array")
     if value is not Absent:
         return Static(value)
     try:

@@ -77,7 +77,8 @@ class Stopped(Exception):
 
 class Respecialise(Exception):
     """Internal: lowering needs the values of scalar `arguments`, or all extents (`shapes`), at compile time; or
-    arguments are written (`writes`), so that read-only and overlapping ones must be distinguished."""
+    arguments are written (`writes`), so that read-only and overlapping ones must be distinguished; or the attributes of
+    `objects` that are arguments."""
 
     def __init__(
         self,
@@ -85,10 +86,12 @@ class Respecialise(Exception):
         *,
         shapes: bool = False,
         writes: bool = False,
+        objects: bool = False,
         why: str = "",
     ):
         super().__init__(why)
         self.arguments = arguments
         self.shapes = shapes
         self.writes = writes
+        self.objects = objects
         self.why = why

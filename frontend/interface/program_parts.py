@@ -46,12 +46,13 @@ class Guard:
 class Leaf:
     """How one result is made after the kernel has run.
 
-    `how` is `constant` (value), `argument` (the argument itself), `view` (of it, or of what the leaf `value` makes),
-    `reshape`, `ravel`, `broadcast`, `broadcast_arrays`, `diagonal`, `windows` ... (of what the leaf `value` makes: shape or
-    the parameters, and a window of that or None), `integer` (linear in extents and integer arguments), `output` (position
-    among the kernel's outputs), `read-only` (a view of that), `rows` (a list of them), `again` (the object that was made as
-    number `value`, parts before the whole)
-    or `choice`: what `value`, a dictionary of leaves, has for the number that is in the output `tag`, else the output.
+    `how` is `constant` (value), `argument` (the argument itself; beyond the arguments, a list, dict or object that is in
+    them, by its number), `item` (what such an object had under the name or at the place `value`), `view` (of an argument,
+    or of what the leaf `value` makes), `reshape`, `ravel`, `broadcast`, `broadcast_arrays`, `diagonal`, `windows` ... (of
+    what the leaf `value` makes: shape or the parameters, and a window of that or None), `integer` (linear in extents and
+    integer arguments), `output` (position among the kernel's outputs), `read-only` (a view of that), `rows` (a list of
+    them), `again` (the object that was made as number `value`, parts before the whole) or `choice`: what `value`, a
+    dictionary of leaves, has for the number that is in the output `tag`, else the output.
     """
 
     how: str
@@ -60,6 +61,21 @@ class Leaf:
     output: int = -1
     view: Any = None
     tag: int = -1
+
+
+@record(eq=False)
+class Change:
+    """What the call does to a list, dict or object of its arguments, which is number `number` of them.
+
+    `names` are the keys of a dict, or the attributes that are set; `deleted` those that are deleted before. `items` are made
+    as results are.
+    """
+
+    number: int
+    kind: type
+    names: tuple[Any, ...] | None
+    items: tuple[Any, ...]
+    deleted: tuple[str, ...] = ()
 
 
 @record(eq=False)
@@ -135,6 +151,8 @@ class Program:
         captured: Captured,
         remarks: Sequence[Diagnostic] = (),
         raises: Sequence[Raise] = (),
+        changes: Sequence[Change] = (),
+        may_change: bool = False,
     ):
         self.name = name
         self.module = module
@@ -147,5 +165,9 @@ class Program:
         self.captured = captured
         self.remarks = list(remarks)
         """What the passes had to say while it was compiled: copies that remain, loops that could not be vectorized."""
+        self.changes = list(changes)
+        self.may_change = may_change
+        """Whether lists, dicts or objects of the caller are changed, on some path at least: a call that raises must leave
+        them as Python does."""
         self.raises = raises
         """What the module names by number, for as long as it may be compiled."""

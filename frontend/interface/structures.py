@@ -1,7 +1,8 @@
-"""Arguments and results that consist of others: tuples, lists, dicts, NamedTuples and dataclasses of arrays and numbers.
+"""Arguments and results that consist of others: tuples, lists, dicts, NamedTuples, dataclasses and objects of classes.
 
 An argument `p = Params(w, b)` crosses the boundary as its structure, which is part of what a specialisation depends on,
-and its leaves `p_w` and `p_b`. Nothing here imports xDSL: calls go through it.
+and its leaves `p_w` and `p_b`. Lists, dicts and objects have numbers, so that one which is in two places of the arguments is
+known to be one. Nothing here imports xDSL: calls go through it.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from ...dialects.records import record
-from .ordinary import is_ordinary
+from .errors import UnsupportedError
+from .ordinary import attributes_of, is_ordinary
 from .spec import ScalarSpec, Spec
+from .static_values import why_refused
 
 LEAVES = frozenset((np.ndarray, int, float, bool, str, type(None), Spec, ScalarSpec))
 """Types that are certainly not structures."""
@@ -21,11 +24,16 @@ LEAVES = frozenset((np.ndarray, int, float, bool, str, type(None), Spec, ScalarS
 
 @record
 class Structure:
-    """The class of a structured value, its keys or field names, and the structures in it; None for a leaf."""
+    """The class of a structured value, its keys or attributes, and the structures in it; None for a leaf.
+
+    `number` counts the lists, dicts and objects of a call; `hidden` are attributes that cannot be passed.
+    """
 
     kind: type
     names: tuple[Any, ...] | None
-    items: tuple[Structure | None, ...]
+    items: tuple[Structure | Again | None, ...]
+    number: int | None = None
+    hidden: tuple[str, ...] = ()
 
     @property
     def leaves(self) -> int:
@@ -42,6 +50,50 @@ class Structure:
         if self.names is not None:
             parts = [f"{name}={part}" for name, part in zip(self.names, parts, strict=True)]
         return f"{self.kind.__name__}({', '.join(parts)})"
+
+
+@record
+class Again:
+    """A list, dict or object that is in the arguments before: its number."""
+
+    number: int
+
+    @property
+    def leaves(self) -> int:
+        """It has none of its own."""
+        return 0
+
+    def built(self, leaves: Iterator[Any], make: Callable[[Any, list[Any]], Any]) -> Any:
+        """What `make` gives for it."""
+        return make(self, [])
+
+
+class Seen:
+    """The lists, dicts and objects of one call, by their numbers."""
+
+    def __init__(self) -> None:
+        self.objects: list[Any] = []
+        self._numbers: dict[int, int] = {}
+        self._open: set[int] = set()
+
+    def number_of(self, value: Any) -> int | None:
+        """The number of an object that was met before."""
+        return self._numbers.get(id(value))
+
+    def enter(self, value: Any) -> int:
+        """Count an object, whose items follow."""
+        number = self._numbers[id(value)] = len(self.objects)
+        self.objects.append(value)
+        self._open.add(number)
+        return number
+
+    def leave(self, number: int) -> None:
+        """The items of an object have been seen."""
+        self._open.discard(number)
+
+    def is_open(self, number: int) -> bool:
+        """Whether what is looked at is in this object."""
+        return number in self._open
 
 
 def build(kind: type, names: Sequence[Any] | None, items: Sequence[Any]) -> Any:
@@ -73,38 +125,53 @@ def parts_of(value: Any) -> tuple[tuple[Any, ...] | None, Sequence[Any]] | None:
     if isinstance(value, tuple) and hasattr(kind, "_fields"):
         return tuple(kind._fields), value  # pyright: ignore
     if _is_dataclass(kind):
-        from dataclasses import fields
-
-        names = tuple([f.name for f in fields(kind)])
-        return names, [getattr(value, name) for name in names]
+        found = attributes_of(value)
+        return tuple(found), list(found.values())
     return None
 
 
-def is_spread(value: Any) -> bool:
-    """Whether an argument enters by its leaves. Tuples without arrays are constants, such as shapes."""
+def is_spread(value: Any, objects: bool = False) -> bool:
+    """Whether an argument enters by its leaves. Tuples without arrays are constants, such as shapes; objects of classes are
+    constants too, unless `objects` are asked for."""
     if type(value) in LEAVES:
         return False
     parts = parts_of(value)
     if parts is None:
-        return False
-    return type(value) is not tuple or any(map(_is_run_time, parts[1]))
+        return objects and is_ordinary(type(value))
+    return type(value) is not tuple or any(_is_run_time(item, objects) for item in parts[1])
 
 
-def _is_run_time(value: Any) -> bool:
-    return isinstance(value, np.ndarray | Spec | ScalarSpec) or is_spread(value)
+def _is_run_time(value: Any, objects: bool) -> bool:
+    return isinstance(value, np.ndarray | Spec | ScalarSpec) or is_spread(value, objects)
 
 
-def spread(name: str, value: Any, taken: set[str]) -> tuple[Structure, list[tuple[str, Any]]]:
-    """The structure of a value, and its leaves with names that are not `taken`."""
-    leaves: list[tuple[str, Any]] = []
-    parts = parts_of(value)
-    assert parts is not None
+def spread(
+    name: str, value: Any, taken: set[str], seen: Seen, objects: bool = False
+) -> tuple[Structure | Again, list[tuple[str, Any]]]:
+    """The structure of a value, and its leaves with names that are not `taken`.
+
+    Raises UnsupportedError for an object that contains itself.
+    """
+    kind = type(value)
+    number = seen.number_of(value)
+    if number is not None:
+        if seen.is_open(number):
+            raise UnsupportedError(
+                f"argument '{name}': a {kind.__name__} that contains itself cannot be passed to compiled code"
+            )
+        return Again(number), []
+    parts, hidden = parts_of(value), ()
+    if parts is None:
+        parts, hidden = _attributes(value)
     names, values = parts
-    items: list[Structure | None] = []
+    leaves: list[tuple[str, Any]] = []
+    items: list[Structure | Again | None] = []
+    if not issubclass(kind, tuple):
+        number = seen.enter(value)
     for k, item in enumerate(values):
         inner = f"{name}_{_identifier(k if names is None else names[k])}"
-        if parts_of(item) is not None and type(item) not in LEAVES:
-            structure, more = spread(inner, item, taken)
+        if _has_parts(item, objects):
+            structure, more = spread(inner, item, taken, seen, objects)
             items.append(structure)
             leaves += more
             continue
@@ -113,7 +180,36 @@ def spread(name: str, value: Any, taken: set[str]) -> tuple[Structure, list[tupl
         taken.add(inner)
         items.append(None)
         leaves.append((inner, item))
-    return Structure(type(value), names, tuple(items)), leaves
+    if number is not None:
+        seen.leave(number)
+    return Structure(kind, names, tuple(items), number, hidden), leaves
+
+
+def _has_parts(value: Any, objects: bool) -> bool:
+    if type(value) in LEAVES:
+        return False
+    return parts_of(value) is not None or (objects and is_ordinary(type(value)))
+
+
+def _attributes(value: Any) -> tuple[tuple[tuple[str, ...], list[Any]], tuple[str, ...]]:
+    """The attributes of an object that can be passed, and the names of the others."""
+    found = attributes_of(value)
+    hidden = tuple([name for name, item in found.items() if not _can_be_passed(item)])
+    passed = {name: item for name, item in found.items() if name not in hidden}
+    return (tuple(passed), list(passed.values())), hidden
+
+
+def _can_be_passed(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return type(value) in (np.ndarray, np.memmap) and value.dtype.kind != "O" and value.dtype.isnative
+    if type(value) is int:
+        return -(1 << 63) <= value < 1 << 63
+    if type(value) in LEAVES:
+        return True
+    parts = parts_of(value)
+    if parts is not None:
+        return all(map(_can_be_passed, parts[1]))
+    return is_ordinary(type(value)) or why_refused(value) is None
 
 
 def _identifier(key: Any) -> str:

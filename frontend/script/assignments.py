@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ..frame.frame import Frame
-from ..frame.instances import has_attributes, set_attribute
+from ..frame.instances import has_attributes, refuse_outside, set_attribute
 from ..frame.objects import change, kept, position_of, set_item, stored
 from ..frame.recursion import evaluate
 from ..interface.errors import DTypeError, ShapeError, UnsupportedError
@@ -140,7 +140,10 @@ def _part_of_a_list(frame: Frame, target: ast.Subscript) -> tuple[Group, slice]:
 def delete_item(frame: Frame, target: ast.Subscript) -> None:
     """`del items[k]`, `del items[i:j]`, `del entries[key]`."""
     if not _is_item(frame, target):
-        what = describe(evaluate(frame, target.value))
+        owner = evaluate(frame, target.value)
+        if isinstance(owner, Static) and type(owner.raw) in (list, dict):
+            refuse_outside(frame, target, f"a {type(owner.raw).__name__}")
+        what = describe(owner)
         frame.fail(target, f"deleting a part of {what} is not supported", "take a slice of it, or np.delete")
     is_object = has_attributes(evaluate(frame, target.value))
     if isinstance(target.slice, ast.Slice) and not is_object:
@@ -250,6 +253,8 @@ def _store(frame: Frame, target: ast.Subscript, compute: Callable[[], Value]) ->
         first = compute()
         compute = lambda: first  # noqa: E731
     owner = evaluate(frame, target.value)
+    if isinstance(owner, Static) and type(owner.raw) in (list, dict):
+        refuse_outside(frame, target, f"a {type(owner.raw).__name__}")
     if not isinstance(owner, Array):
         frame.fail(target, f"{describe(owner)} does not support item assignment", None, DTypeError)
     items = subscript_items(frame, target.slice)
@@ -319,6 +324,8 @@ def _combined(frame: Frame, node: ast.AugAssign, present: Value) -> Value:
     if isinstance(present, Group) or is_sequence(present):
         operand = evaluate(frame, node.value)
         frame.at(node)
+        if isinstance(present, Static) and isinstance(present.raw, list):
+            refuse_outside(frame, node, "a list")
         if isinstance(present, Group) and present.ref is not None and present.kind is list:
             if not isinstance(node.op, ast.Add):
                 frame.fail(node, "only += is supported of lists", "make a new list")
@@ -348,6 +355,8 @@ def _augmented_subscript(frame: Frame, node: ast.AugAssign, name: str) -> None:
     assert isinstance(node.target, ast.Subscript)
     graph = frame.graph
     owner = evaluate(frame, node.target.value)
+    if isinstance(owner, Static) and type(owner.raw) in (list, dict):
+        refuse_outside(frame, node.target, f"a {type(owner.raw).__name__}")
     if not isinstance(owner, Array):
         frame.fail(node.target, f"{describe(owner)} does not support item assignment", None, DTypeError)
     items = subscript_items(frame, node.target.slice)

@@ -7,11 +7,11 @@ import ast
 import numpy as np
 
 from ..frame.frame import Frame
-from ..frame.instances import instance_attribute, super_attribute
+from ..frame.instances import instance_attribute, refuse_outside, super_attribute
+from ..frame.objects import MUTATORS
 from ..numpy_api.families import METHODS
 from ..values.selection import settled
 from ..values.values import Group, Masked, Method, Rows, Static, Super, Value, describe
-from .operators import is_sequence
 
 
 def attribute_of(frame: Frame, node: ast.Attribute, owner: Value) -> Value:
@@ -29,8 +29,8 @@ def attribute_of(frame: Frame, node: ast.Attribute, owner: Value) -> Value:
         return instance_attribute(frame, node, owner)
     if isinstance(owner, Super):
         return super_attribute(frame, node, owner)
-    if is_sequence(owner) and node.attr in ("append", "extend", "insert"):
-        frame.fail(node, "changing a list from outside is not supported", "make it inside")
+    if isinstance(owner, Static) and type(owner.raw) in (list, dict, set) and node.attr in MUTATORS:
+        refuse_outside(frame, node, f"a {type(owner.raw).__name__}")
     if isinstance(owner, Static) and not isinstance(owner.raw, np.generic):
         return frame.attribute(node, owner.raw, node.attr)
     if isinstance(owner, Masked) and node.attr not in METHODS:

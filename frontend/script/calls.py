@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..frame.frame import Frame
-from ..frame.instances import call_function, construct, is_record
+from ..frame.instances import call_function, construct, is_record, refuse_outside
 from ..frame.objects import call_method, is_outside_change
 from ..frame.recursion import inline
 from ..interface.captured import Step
@@ -115,7 +115,7 @@ def _call_known(
     if is_record(target) or _is_made_here(target):
         return construct(frame, node, target, args, kwargs)
     if is_outside_change(target):
-        frame.fail(node, "changing a list or another object from outside is not supported", "make it inside")
+        refuse_outside(frame, node, f"a {type(target.__self__).__name__}")
     if target is print:
         from .printing import print_
 

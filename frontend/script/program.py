@@ -36,14 +36,14 @@ from ...dialects.diagnostic import NestorError
 from ...dialects.nt.types import scalar_type
 from ...dialects.records import changed
 from ..frame.frame import Frame, ReturnSignal
-from ..frame.objects import stored
+from ..frame.objects import current, stored
 from ..interface.argument_types import ArgumentType
 from ..interface.captured import Captured
 from ..interface.errors import Stopped, UnsupportedError
-from ..interface.program_parts import Guard, Leaf, Linear, OutputType, Program, Quotient, run_name
+from ..interface.program_parts import Change, Guard, Leaf, Linear, OutputType, Program, Quotient, run_name
 from ..interface.source import FunctionSource
-from ..interface.static_values import held
-from ..interface.structures import Structure
+from ..interface.static_values import held, is_object
+from ..interface.structures import Again, Structure
 from ..values.aliases import alternatives, root_of, unknown_alias
 from ..values.arithmetic import scalar_arguments
 from ..values.contents import as_tensor
@@ -94,12 +94,15 @@ class _Lowering:
         self.arguments = tuple(arguments)
         self.graph = graph
         self.captured = Captured()
+        graph.spreads_objects = not any(a.kind == "static" and is_object(held(a.value)) for a in arguments)
         self.frame = Frame(self.graph, source, self.captured)
         self.atoms: dict[str, Atom] = {}
         self.alias_sets: dict[int, list[Buffer]] = {}
         self.attributes: list[dict[str, Attribute]] = []
         self.buffers: dict[int, Buffer] = {}
-        self.structure = Structure(tuple, None, ())
+        self.structure: Structure | Again = Structure(tuple, None, ())
+        self.given: dict[int, Group] = {}
+        """Lists, dicts and objects of the arguments by their numbers, as they were; their refs say which they are now."""
         self.leaves: list[Value] = []
         self.objects: dict[Array, int] = {}
         """The arguments themselves: other arrays in their memory are views, also where they show all of it."""
@@ -138,7 +141,15 @@ class _Lowering:
             value = Static(None)
         value = self._side_by_side(value)
         self._find_bases(value)
+        for number, before in self.given.items():
+            content = self._content(number)
+            if content is before:
+                continue
+            assert before.ref is not None
+            content = self.frame.variables[before.ref] = self._side_by_side(current(self.frame, content))
+            self._find_bases(content)
         results = self._result(value)
+        changes = self._changes()
         written = self._return_written()
         self.graph.insert(func.ReturnOp(*self.returned))
         drop_unread(self.graph)
@@ -152,6 +163,8 @@ class _Lowering:
             [Guard(_linear(a.affine), a.exact, a.why) for a in self.graph.assumptions.made],
             self.captured,
             raises=self.graph.raises,
+            changes=changes,
+            may_change=self.graph.changes_given,
         )
 
     def _final_name(self, name: str) -> str:
@@ -181,13 +194,27 @@ class _Lowering:
             self.frame.variables[argument.name] = value
             return
         # The structure of an argument, and then its leaves.
-        if isinstance(argument.value, Structure):
+        if isinstance(argument.value, Structure | Again):
             self.structure, self.leaves = argument.value, []
         else:
             self.leaves.append(value)
         if len(self.leaves) == self.structure.leaves:
-            whole = self.structure.built(iter(self.leaves), _grouped)
-            self.frame.variables[argument.group] = stored(self.frame, whole, "is an argument")
+            self.frame.variables[argument.group] = self.structure.built(iter(self.leaves), self._grouped)
+
+    def _grouped(self, structure: Structure | Again, items: list[Value]) -> Value:
+        """A structured argument; an object that can change becomes known by its number, too."""
+        if isinstance(structure, Again):
+            return replace(self.given[structure.number], items=())
+        group = stored(self.frame, Group(tuple(items), structure.kind, structure.names))
+        assert isinstance(group, Group)
+        if structure.number is not None and group.ref is not None:
+            content = self.frame.variables[group.ref]
+            assert isinstance(content, Group)
+            self.given[structure.number] = replace(content, ref=group.ref)
+            self.frame.variables[group.ref] = self.given[structure.number]
+            self.graph.given_objects[group.ref] = structure.number
+            self.graph.hidden[group.ref] = structure.hidden
+        return group
 
     def _scalar(self, position: int, argument: ArgumentType) -> Value:
         dtype = argument.dtype
@@ -300,7 +327,9 @@ class _Lowering:
         key = value.ref if isinstance(value, Group | Rows) and value.ref is not None else id(value)
         if key in self.made:
             return Leaf("again", self.made[key])
-        if isinstance(value, Group):
+        if isinstance(value, Group) and value.ref in self.graph.given_objects:
+            result = self._given(self.graph.given_objects[value.ref])
+        elif isinstance(value, Group):
             result = (value.kind, value.names, [self._result(item) for item in value.items])
         else:
             result = self._leaf(value)
@@ -308,6 +337,71 @@ class _Lowering:
             self.made[key] = self.count
         self.count += 1
         return result
+
+    def _given(self, number: int) -> Leaf:
+        """The object that the caller has passed."""
+        return Leaf("argument", argument=len(self.arguments) + number)
+
+    def _content(self, number: int) -> Value:
+        """What an object of the arguments holds in the end."""
+        before = self.given[number]
+        assert before.ref is not None
+        return self.frame.variables.get(before.ref, before)
+
+    def _changes(self) -> list[Change]:
+        """What the call does to lists, dicts and objects of the caller."""
+        found = []
+        for number, before in self.given.items():
+            now = self._content(number)
+            if now is before:
+                continue
+            if isinstance(now, Rows):
+                found.append(Change(number, list, None, (self._leaf(now),)))
+                continue
+            assert isinstance(now, Group)
+            change = self._change(number, before, now)
+            if change is not None:
+                found.append(change)
+        return found
+
+    def _change(self, number: int, before: Group, now: Group) -> Change | None:
+        keys = before.names if before.names is not None else range(len(before.items))
+        places = {self._identity(item): key for key, item in zip(keys, before.items, strict=True)}
+        if now.kind in (list, dict):
+            same = now.names == before.names and len(now.items) == len(before.items)
+            if same and all(map(self._are_one, now.items, before.items)):
+                return None
+            return Change(
+                number, now.kind, now.names, tuple([self._item(number, places, v) for v in now.items])
+            )
+        assert before.names is not None and now.names is not None
+        old = dict(zip(before.names, before.items, strict=True))
+        kept = [name for name in before.names if name in now.names]
+        in_order = list(now.names[: len(kept)]) == kept
+        deleted = [name for name in before.names if name not in now.names or not in_order]
+        given = [
+            (name, item)
+            for name, item in zip(now.names, now.items, strict=True)
+            if name in deleted or name not in old or not self._are_one(item, old[name])
+        ]
+        if not given and not deleted:
+            return None
+        items = tuple([self._item(number, places, item) for _, item in given])
+        return Change(number, now.kind, tuple([name for name, _ in given]), items, tuple(deleted))
+
+    def _identity(self, value: Value) -> Any:
+        return value.ref if isinstance(value, Group | Rows) and value.ref is not None else id(value)
+
+    def _are_one(self, a: Value, b: Value) -> bool:
+        return self._identity(a) == self._identity(b)
+
+    def _item(self, number: int, places: dict[Any, Any], value: Value) -> Any:
+        """An item of a changed object: a number that it had is not made again."""
+        key = places.get(self._identity(value))
+        if key is None or isinstance(value, Array | Group | Rows):
+            return self._result(value)
+        self.count += 1
+        return Leaf("item", key, argument=len(self.arguments) + number)
 
     def _leaf(self, value: Value) -> Leaf:
         """How a result that is no structure is made."""
@@ -520,10 +614,6 @@ def _may_be_older(source: Array, buffer: Buffer) -> bool:
     origin, age = buffer.origin
     is_view = source.whole and source.buffer.dense and source.buffer.order is None
     return origin.age != age and not is_view
-
-
-def _grouped(structure: Structure, items: list[Value]) -> Group:
-    return Group(tuple(items), structure.kind, structure.names)
 
 
 _RUNTIME_NAMES = frozenset({

@@ -64,6 +64,14 @@ class Graph:
         self._head: Operation | None = None
         self.fixed_objects: dict[str, str] = {}
         """Lists and other objects that must not be changed, by their ref, and why."""
+        self.given_objects: dict[str, int] = {}
+        """Lists, dicts and objects of the arguments, by their ref: their numbers."""
+        self.hidden: dict[str, tuple[str, ...]] = {}
+        """Attributes of objects of the arguments that could not be passed, by their ref."""
+        self.spreads_objects = True
+        """Whether objects of classes among the arguments came with their attributes; else they are constants."""
+        self.changes_given = False
+        """Whether an object of the arguments was changed anywhere."""
         self.made_objects: dict[int, Any] = {}
         """By id: what calls at compile time made, and Python makes anew in each call of the program."""
         self.raises: list[Raise] = []

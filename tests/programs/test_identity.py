@@ -130,6 +130,12 @@ def test_arguments(a, b):
     assert nt.jit(are_one)(a, b) is (a is b)
 
 
+def test_lists_that_are_arguments():
+    compiled, xs = nt.jit(are_one), [X]
+    for a, b in ((xs, [X]), (xs, xs), ([X], xs)):
+        assert compiled(a, b) is (a is b)
+
+
 def with_default(x, y=MISSING):
     return x if y is MISSING else x + y
 
@@ -141,8 +147,7 @@ def test_a_default_that_stands_for_nothing():
 
 @pytest.mark.parametrize(
     ("a", "b"),
-    [(X, X), (X, X[:]), (np.zeros(0), np.zeros(0)), (5, 5), (5.0, 5.0), ("a", "a"), ((1, 2), (1, 2)), ([X], [X]),
-     (X[0], X[0])],
+    [(X, X), (X, X[:]), (np.zeros(0), np.zeros(0)), (5, 5), (5.0, 5.0), ("a", "a"), ((1, 2), (1, 2)), (X[0], X[0])],
 )  # fmt: skip
 def test_what_only_the_interpreter_knows_is_refused(a, b):
     with pytest.raises(nt.NestorError, match="is not decided"):

@@ -16,7 +16,7 @@ from ...interface.program_parts import run_name
 from ...interface.structures import build
 
 if TYPE_CHECKING:
-    from ...interface.program_parts import Leaf, Linear, OutputType, Program
+    from ...interface.program_parts import Change, Leaf, Linear, OutputType, Program
     from ..specialise.stages import Kernel
 
 
@@ -34,6 +34,8 @@ class Invocation:
         self.integers = [k for k, t in enumerate(program.arguments) if t.kind == "int"]
         self.orders = {k: t.order for k, t in enumerate(program.arguments) if t.order is not None}
         self.outputs = program.outputs
+        self.touches = program.may_change or _has_object(program.results, len(program.arguments))
+        """Whether it changes lists, dicts or objects of the caller, or returns them: they follow the values of a call."""
         self.outside = program.captured.memory() if program.written else ()
         self.calls = 0
         self.fastest = float("inf")
@@ -68,7 +70,17 @@ class Invocation:
         for k, target in given.items():
             if target is not arrays[k]:
                 self.copy_to(target, arrays[k])
-        return self._assemble(self.program.results, arrays, given, values, names, [])
+        if not self.program.changes:
+            return self._assemble(self.program.results, arrays, given, values, names, [])
+        made: list[Any] = []
+        result = self._assemble(self.program.results, arrays, given, values, names, made)
+        new = [
+            [self._assemble(item, arrays, given, values, names, made) for item in change.items]
+            for change in self.program.changes
+        ]
+        for change, items in zip(self.program.changes, new, strict=True):
+            _apply(change, values[len(self.program.arguments) + change.number], items)
+        return result
 
     def frozen_buffers(self, values: Sequence[Any], arguments: Sequence[Any]) -> Sequence[np.ndarray]:
         """What was computed once for the arrays among `values` that stay the same."""
@@ -217,6 +229,32 @@ class Invocation:
         return made[-1]
 
 
+def _has_object(result: Any, count: int) -> bool:
+    """Whether a list, dict or object of the caller is in a result."""
+    if isinstance(result, tuple):
+        return any(_has_object(item, count) for item in result[2])
+    return result.how == "argument" and result.argument >= count
+
+
+def _apply(change: Change, target: Any, items: list[Any]) -> None:
+    """Change a list, dict or object of the caller."""
+    if change.kind is list:
+        target[:] = items[0] if change.names is None and _is_rows(change) else items
+    elif change.kind is dict:
+        target.clear()
+        target.update(zip(change.names or (), items, strict=True))
+    else:
+        for name in change.deleted:
+            object.__delattr__(target, name)
+        for name, item in zip(change.names or (), items, strict=True):
+            object.__setattr__(target, name, item)
+
+
+def _is_rows(change: Change) -> bool:
+    """Whether all items are made at once."""
+    return len(change.items) == 1 and getattr(change.items[0], "how", "") == "rows"
+
+
 def addressable(array: np.ndarray) -> bool:
     """Whether elements are aligned, and a whole number of elements apart."""
     size = array.itemsize
@@ -276,6 +314,12 @@ def _constant(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any
 
 def _argument(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> Any:
     return values[leaf.argument]
+
+
+def _item(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> Any:
+    """What an object of the caller had before the call."""
+    owner = values[leaf.argument]
+    return owner[leaf.value] if isinstance(owner, list | dict) else getattr(owner, leaf.value)
 
 
 def _integer(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> int:
@@ -398,6 +442,7 @@ _RESULTS: dict[str, Any] = {
     "choice": _choice,
     "constant": _constant,
     "argument": _argument,
+    "item": _item,
     "integer": _integer,
     "view": _view,
     **dict.fromkeys(_MAKERS, _derived),

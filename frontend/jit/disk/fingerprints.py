@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ....runtime.disk_cache import blake2b
-from ...interface.structures import Structure, parts_of
+from ...interface.structures import Again, Structure, parts_of
 from ...interface.versioned import PACKAGE, is_versioned
 
 MAX_DEPTH = 16
@@ -59,7 +59,10 @@ def fingerprint(value: Any, depth: int = 0) -> str:
         return _of_builtin(value, depth)
     if isinstance(value, Structure):
         names = None if value.names is None else tuple(value.names)
-        return f"structure({fingerprint((value.kind, names, value.items), depth + 1)})"
+        hidden = f"{value.number}{value.hidden}"
+        return f"structure({hidden}{fingerprint((value.kind, names, value.items), depth + 1)})"
+    if isinstance(value, Again):
+        return repr(value)
     if type(value) in (tuple, list, frozenset, dict) or parts_of(value) is not None:
         return _of_parts(value, depth)
     return _of_object(value, depth)

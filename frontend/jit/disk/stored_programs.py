@@ -32,7 +32,7 @@ from ...interface.source import FunctionSource, is_text_of
 from ...interface.versioned import is_versioned
 from .fingerprints import Unkeyed, code_of, digest, fingerprint, found_text
 
-_FIELDS = ("name", "arguments", "results", "outputs", "written", "guards", "remarks")
+_FIELDS = ("name", "arguments", "results", "outputs", "written", "guards", "remarks", "changes", "may_change")
 """What is stored of a program."""
 
 

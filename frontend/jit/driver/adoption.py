@@ -181,8 +181,13 @@ def adoption(
     return None if made.library is None else made
 
 
-def is_foreign(value: Any) -> bool:
-    """Whether a value is an array of another library, or has one in it."""
+DEEPEST = 100
+"""Maximum number of lists, dicts and objects that an argument may be inside of."""
+
+
+def is_foreign(value: Any, depth: int = 0) -> bool:
+    """Whether a value is an array of another library, or has one in it. Raises UnsupportedError for one that contains
+    itself."""
     kind = type(value)
     if kind in LEAVES:
         return False
@@ -190,4 +195,6 @@ def is_foreign(value: Any) -> bool:
     if library is not _STRUCTURE:
         return library is not None
     parts = parts_of(value)
-    return parts is not None and any(map(is_foreign, parts[1]))
+    if depth > DEEPEST:
+        raise UnsupportedError(f"a {kind.__name__} that contains itself cannot be passed to compiled code")
+    return parts is not None and any(is_foreign(item, depth + 1) for item in parts[1])

@@ -10,6 +10,7 @@ import functools
 import itertools
 import operator
 from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
@@ -27,9 +28,10 @@ from ...interface.argument_types import (
     without_extents,
 )
 from ...interface.errors import DTypeError, Respecialise, UnsupportedError
+from ...interface.ordinary import is_ordinary
 from ...interface.source import source_of
 from ...interface.spec import ScalarSpec, Spec
-from ...interface.structures import LEAVES, is_spread, spread
+from ...interface.structures import LEAVES, Seen, is_spread, spread
 from ..call.invoke import Invocation
 from ..disk import stored_programs as disk
 from ..specialise.arguments import (
@@ -52,6 +54,9 @@ if TYPE_CHECKING:
 
 MAX_SIGNATURES = 4096
 """Call signatures remembered per function; beyond, all are forgotten (compiled programs are kept)."""
+
+_ADOPTING: ContextVar[bool] = ContextVar("ADOPTING", default=False)
+"""Whether the arguments of the call are copies in which arrays of other libraries were replaced."""
 
 LONG = 1e-4
 """Release the GIL for kernels that take at least this many seconds."""
@@ -146,14 +151,58 @@ class JitFunction(Specialiser):
             # A traced function calls this one: its source is compiled instead of the call.
             if symbol is not None:
                 return symbol.called_by_trace(self, args, keywords)
-            with COMPILING, collector_paused():
-                invocation = self._specialise(key, names, values, groups)
+            try:
+                with COMPILING, collector_paused():
+                    invocation = self._specialise(key, names, values, groups)
+            except Respecialise as request:  # the attributes of objects are wanted
+                self._learn(request)
+                return self(*args, **keywords)
         else:
             self._hits += 1
+        if invocation.touches:
+            return self._call_with_objects(invocation, values, out, args, kwargs)
         result = invocation(values, out)
         if _is_time(invocation):
             self._install(invocation, names, values, groups, args, keywords)
         return result
+
+    def _call_with_objects(
+        self, invocation: Invocation, values: Sequence[Any], out: Any, args: tuple, kwargs: dict[str, Any]
+    ) -> Any:
+        """A call that changes or returns lists, dicts or objects of the caller. Where it raises, Python runs the function
+        on them once more, and leaves them as it does."""
+        seen = Seen()
+        self._bound_leaves(args, kwargs, seen)
+        program, everything = invocation.program, [*values, *seen.objects]
+        if not program.may_change:
+            return invocation(everything, out)
+        if _ADOPTING.get():
+            raise UnsupportedError(
+                "a function that changes lists, dicts or objects of its arguments cannot be given arrays of other libraries",
+                hint="pass NumPy arrays: np.asarray(x)",
+            )
+        owners = {id(read.owner) for read in program.captured}
+        for change in program.changes:
+            if id(seen.objects[change.number]) in owners:
+                raise UnsupportedError(
+                    f"a {change.kind.__name__} of the arguments is changed, and the function reads it from outside too",
+                    hint="use the argument only",
+                )
+        before = [(values[k], values[k].copy()) for k in program.written]
+        try:
+            return invocation(everything, out)
+        except Exception as error:
+            for array, copy in before:
+                invocation.copy_to(array, copy)
+            try:
+                result = self.function(*args, **kwargs)
+            except Exception as again:
+                if not isinstance(error, type(again)):
+                    raise
+            else:
+                if out is None:
+                    return result
+            raise
 
     def __del__(self) -> None:
         # What the entries hold may be gone before the last call that some other finaliser makes.
@@ -185,9 +234,11 @@ class JitFunction(Specialiser):
 
     def _call_adopted(self, adopted: Adoption) -> Any:
         """Answer a call with arrays of other libraries: as any other, with its results in their kind."""
+        token = _ADOPTING.set(True)
         try:
             result = self(*adopted.args, **adopted.kwargs)
         finally:
+            _ADOPTING.reset(token)
             adopted.note_writes(self._written if self._has_out else {*self._written, "out"})
         return adopted.results(result)
 
@@ -205,7 +256,9 @@ class JitFunction(Specialiser):
     def _leaves(self, args: tuple, kwargs: dict[str, Any]) -> tuple[list[str], list[Any], list[str | None]]:
         """Arguments in the order of the parameters; tuples of arrays are spread out, defaults marked."""
         count = len(args)
-        simple = self._plain and not kwargs and self._required <= count <= len(self._names)
+        simple = (
+            self._plain and not self._spreads and not kwargs and self._required <= count <= len(self._names)
+        )
         if not simple:
             return self._bound_leaves(args, kwargs)
         for argument in args:
@@ -214,8 +267,9 @@ class JitFunction(Specialiser):
         return self._names, [*args, *self._defaults[count:]], []
 
     def _bound_leaves(
-        self, args: tuple, kwargs: dict[str, Any]
+        self, args: tuple, kwargs: dict[str, Any], seen: Seen | None = None
     ) -> tuple[list[str], list[Any], list[str | None]]:
+        """The leaves; `seen` gets the lists, dicts and objects that they are in."""
         try:
             bound = self.signature.bind(*args, **kwargs)
         except TypeError as error:
@@ -224,16 +278,19 @@ class JitFunction(Specialiser):
         values: list[Any] = []
         groups: list[str | None] = []
         taken = set(self._names)
+        seen = Seen() if seen is None else seen
         for (name, parameter), default in zip(self.signature.parameters.items(), self._defaults, strict=True):
             value = bound.arguments.get(name, default)
             if parameter.kind is parameter.VAR_POSITIONAL and isinstance(value, Default):
                 value = Default(())
             if parameter.kind is parameter.VAR_KEYWORD and isinstance(value, Default):
                 value = {}
+            if self._spreads and isinstance(value, Default) and is_ordinary(type(value.value)):
+                value = value.value
             leaves: list[tuple[str, Any]] = [(name, value)]
-            is_structure = name not in self._static and is_spread(value)
+            is_structure = name not in self._static and is_spread(value, self._spreads)
             if is_structure:
-                structure, leaves = spread(name, value, taken)
+                structure, leaves = spread(name, value, taken, seen, self._spreads)
                 leaves.insert(0, (name, structure))
             for leaf, item in leaves:
                 names.append(leaf)
@@ -317,7 +374,9 @@ class JitFunction(Specialiser):
                     load_llvm_meanwhile()
                 with collector_paused():
                     found = self._compile_for(types, values)
-        except Respecialise:
+        except Respecialise as more:
+            if more.objects:
+                raise
             if request is not None:
                 disk.store_writes(request)
             self._learn_writes()
@@ -353,7 +412,7 @@ class JitFunction(Specialiser):
     ) -> None:
         """Let calls like this one run natively, where they can. Such a call has been answered: what fails now is not its
         failure."""
-        if not self._can_be_native:
+        if not self._can_be_native or invocation.touches:
             return
         try:
             with COMPILING:
@@ -407,8 +466,8 @@ class JitFunction(Specialiser):
         try:
             with COMPILING:
                 return Lowered(self, self._lower(pattern, types, values))
-        except Respecialise:
-            self._learn_writes()
+        except Respecialise as request:
+            self._learn(request)
             return self.lower(*args, **kwargs)
 
     def cache_info(self) -> dict[str, int]:

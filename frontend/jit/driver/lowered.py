@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...interface.argument_types import ArgumentType, binding
 from ...interface.errors import DTypeError, UnsupportedError
-from ...interface.structures import Structure
+from ...interface.structures import Again, Seen, Structure
 from ..call.invoke import Invocation
 from ..specialise.specialiser import COMPILING
 
@@ -135,7 +135,14 @@ class Compiled:
                 + ", ".join(map(str, self.program.arguments)),
                 hint="call the jitted function, which compiles again",
             )
-        return self._invocation(values)(self.program, kernel, types)(values, out)
+        if self.program.may_change:
+            raise UnsupportedError(
+                "a function that changes lists, dicts or objects of its arguments is called by nt.jit only",
+                hint="call the jitted function",
+            )
+        seen = Seen()
+        self._owner._bound_leaves(args, kwargs, seen)
+        return self._invocation(values)(self.program, kernel, types)([*values, *seen.objects], out)
 
     def _check_outside(self) -> None:
         """What was read outside the function is part of what was compiled."""
@@ -220,6 +227,6 @@ def _agree(pattern: Sequence[ArgumentType], types: Sequence[ArgumentType]) -> bo
             for p, t in zip(pattern, types, strict=True)
             if p.kind != "static"
         )
-        and [p.value for p in pattern if isinstance(p.value, Structure)]
-        == [t.value for t in types if isinstance(t.value, Structure)]
+        and [p.value for p in pattern if isinstance(p.value, Structure | Again)]
+        == [t.value for t in types if isinstance(t.value, Structure | Again)]
     )

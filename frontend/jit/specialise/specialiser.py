@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ....dialects.attributes import NT_FASTMATH
 from ....dialects.diagnostic import Diagnostic
+from ....lowering.abi.error_codes import RAISE
 from ....runtime import disk_cache
 from ....runtime.cpu import fast_call
 from ....runtime.fork_lock import QuietLock
@@ -70,6 +71,8 @@ class Specialiser(fast_call.NativeCallable):
         self.machine = machine_name(machine, target)
         self._baked: set[str] = set()
         self._mutates: bool | None = None
+        self._spreads = False
+        """Whether objects of classes among the arguments come with their attributes."""
         self._compiled: dict[Any, list[tuple[Program, Kernel]]] = {}
         self._written: set[str] = set()
         """Parameters whose arrays some program writes to."""
@@ -86,6 +89,14 @@ class Specialiser(fast_call.NativeCallable):
         if self._mutates is None:
             self._mutates = seems_to_write(self.function)
         return self._mutates
+
+    def _learn(self, request: Respecialise) -> None:
+        """Note what must be known of every call: which arrays overlap, or the attributes of objects."""
+        if request.objects:
+            self._spreads = True
+            self._leave_native()
+        else:
+            self._learn_writes()
 
     def _learn_writes(self) -> None:
         self._mutates = True
@@ -131,6 +142,12 @@ class Specialiser(fast_call.NativeCallable):
             self._log.append(f"compiled again with more known: {error.diagnostic.message}")
             self._rigid.add(without_extents(types))
             return self._compile_for(types, values)
+        if program.may_change and calls_python(program.module) and getattr(kernel, "sites", True):
+            raise UnsupportedError(
+                "a function that changes objects of its arguments, prints or calls Python, and may raise is not supported: "
+                "what it had changed before could not be told",
+                hint="print around the call, or return the values and assign them there",
+            )
         if self.strict and program.remarks:
             raise _strictness(program.remarks)
         if request is not None:
@@ -165,6 +182,7 @@ class Specialiser(fast_call.NativeCallable):
         for found in (self._baked, self._written, self._rigid):
             found.clear()
         self._mutates = None
+        self._spreads = False
         self._leave_native()
 
     def _forget(self, program: Program) -> None:
@@ -250,7 +268,7 @@ class Specialiser(fast_call.NativeCallable):
                 return program
             except Respecialise as request:
                 self._log.append(f"compiled again with more known: {request}")
-                if request.writes:
+                if request.writes or request.objects:
                     raise
                 pattern, types = self._more_known(request, pattern, types, values)
         raise AssertionError("lowering keeps asking for more compile-time values")
@@ -282,6 +300,17 @@ class Specialiser(fast_call.NativeCallable):
             changed[position] = static_type(name, values[position], pattern[position].group)
         static = [changed[k] if changed[k].kind == "static" else t for k, t in enumerate(types)]
         return tuple(changed), tuple(static)
+
+
+def calls_python(module: Any) -> bool:
+    """Whether a program prints or calls functions of Python."""
+    from xdsl.dialects.func import CallOp
+
+    return any(
+        (isinstance(op, CallOp) and not op.callee.string_value().startswith(RAISE))
+        or op.name == "nt.custom_call"
+        for op in module.walk()
+    )
 
 
 def _strictness(remarks: Sequence[Diagnostic]) -> UnsupportedError:
