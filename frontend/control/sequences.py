@@ -66,7 +66,7 @@ def _of_object(frame: Frame, node: ast.AST, value: Static) -> Value:
         r = value.raw
         return Range(Affine(r.start), Affine(r.stop), r.step)
     if isinstance(value.raw, ITERABLES):
-        return Group(tuple([Static(v) for v in items(value.raw)]))
+        return Group(tuple(items(value.raw)))
     frame.fail(node, f"{describe(value)} cannot be iterated over", None, DTypeError)
 
 

@@ -10,9 +10,9 @@ from ..interface.captured import Captured, Step
 from ..interface.errors import UnboundError, UndefinedNameError, UnsupportedError
 from ..interface.source import FunctionSource
 from ..values.graph import Graph
-from ..values.values import Late, Scope, Static, Value
+from ..values.values import Late, Scope, Value
 from .objects import current
-from .outside import attribute
+from .outside import attribute, found
 
 
 class ReturnSignal(Exception):
@@ -89,7 +89,7 @@ class Frame:
             value = self.source.lookup(name)
         except KeyError:
             self.fail(node, f"name '{name}' is not defined", None, UndefinedNameError)
-        return Static(self.captured.note(self.source, Step.NAME, name, value))
+        return found(self.source, Step.NAME, name, value)
 
     def attribute(self, node: ast.AST, owner: Any, name: str) -> Value:
         """An attribute of a compile-time object (a module, a dtype, an object from outside)."""

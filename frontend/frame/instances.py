@@ -19,6 +19,8 @@ from functools import cached_property, partialmethod
 from types import FunctionType, MemberDescriptorType
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import numpy as np
+
 from ..interface.captured import Absent, Step
 from ..interface.errors import DTypeError, MissingAttributeError, Respecialise
 from ..interface.ordinary import is_frozen, is_generated, is_ordinary, slots_of, why_not_ordinary
@@ -237,6 +239,8 @@ def _of_class(frame: Frame, node: ast.Attribute, owner: Value, found: Any) -> Va
     kind: Any = owner.kind if isinstance(owner, Group) else outside.class_of(owner.raw)  # pyright: ignore
     if found is Absent or isinstance(found, MemberDescriptorType):
         return _absent(frame, node, owner, kind)
+    if isinstance(found, np.ndarray):
+        return outside.found(kind, Step.ATTRIBUTE, name, found)
     frame.captured.note(kind, Step.ATTRIBUTE, name, getattr(kind, name, Absent))
     if isinstance(found, property):
         if found.fget is None:
@@ -456,6 +460,8 @@ def super_attribute(frame: Frame, node: ast.Attribute, owner: Super) -> Value:
     if base is None:
         message = f"'super' object has no attribute '{node.attr}'"
         frame.fail(node, message, None, MissingAttributeError)
+    if isinstance(found, np.ndarray):
+        return outside.found(base, Step.ATTRIBUTE, node.attr, found)
     if not is_versioned(base.__module__):
         frame.captured.note(base, Step.ATTRIBUTE, node.attr, getattr(base, node.attr))
     if isinstance(found, classmethod):

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..interface.errors import DTypeError, IndexRangeError, UnsupportedError
+from ..interface.errors import DTypeError, IndexRangeError, MissingKeyError, UnsupportedError
 from ..values.arithmetic import require_static
 from ..values.values import NOTHING, Group, Index, Lazy, Masked, Method, Rows, Static, Value, describe
 from . import outside
@@ -171,10 +171,6 @@ def position_of(frame: Frame, node: ast.AST, group: Group, key: Value) -> int:
     except TypeError:
         frame.fail(node, f"indexing {describe(group)} by {describe(key)} is not supported", hint)
     return number
-
-
-class MissingKeyError(UnsupportedError, KeyError):
-    """A key that a dict does not have."""
 
 
 def set_item(frame: Frame, node: ast.AST, group: Group, key: Value, value: Value) -> None:
@@ -350,7 +346,7 @@ def merge(frame: Frame, node: ast.AST, groups: Sequence[Value]) -> Group:
     entries: dict[Any, Value] = {}
     for group in groups:
         if isinstance(group, Static) and isinstance(group.raw, dict):
-            entries.update({k: Static(v) for k, v in outside.entries(group.raw)})
+            entries.update(outside.entries(group.raw))
             continue
         if not isinstance(group, Group) or group.kind is not dict or group.names is None:
             frame.fail(node, f"{describe(group)} is not a dict", None, DTypeError)

@@ -11,13 +11,13 @@ compiled as the calls that they are.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from inspect import Parameter
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..interface.captured import Absent, Captured, Step, can_change
+from ..interface.captured import Absent, Captured, Step, can_change, looked_up
 from ..interface.errors import MissingAttributeError, Respecialise
 from ..interface.ordinary import is_ordinary
 from ..interface.versioned import is_versioned
@@ -40,26 +40,34 @@ def _reads() -> Captured:
     return Captured() if captured is None else captured
 
 
+def found(owner: Any, step: Step, name: Any, value: Any) -> Value:
+    """What a look has found: an array is an argument of the program from here on, all else is noted and compiled in."""
+    reads = _reads()
+    array = None if reads.take is None else reads.take(owner, step, name, value)
+    return Static(reads.note(owner, step, name, value)) if array is None else array
+
+
 # ---- attributes -------------------------------------------------------------------------------------
 
 
 def attribute(frame: Frame, node: ast.AST, owner: Any, name: str) -> Value:
     """`owner.name` of an object from outside."""
-    found = class_attribute(type(owner), name)
+    member = class_attribute(type(owner), name)
     if (
-        type(found) is property
-        and isinstance(found.fget, FunctionType)
-        and not is_versioned(found.fget.__module__)
+        type(member) is property
+        and isinstance(member.fget, FunctionType)
+        and not is_versioned(member.fget.__module__)
     ):
         assert isinstance(node, ast.expr)
         class_of(owner)
         _reads().read(type(owner), Step.ATTRIBUTE, name)
-        return inline(frame, node, found.fget, [Static(owner)], {})
-    value = attribute_or_absent(frame, node, owner, name)
+        return inline(frame, node, member.fget, [Static(owner)], {})
+    value, is_noted = _present(frame, node, owner, name)
     if isinstance(value, np.ndarray) and not frame.graph.spreads_objects and is_ordinary(type(owner)):
         raise Respecialise(objects=True, why=f"the attribute '{name}' of an argument is an array")
     if value is not Absent:
-        return Static(value)
+        return Static(value) if is_noted else found(owner, Step.ATTRIBUTE, name, value)
+    _reads().note(owner, Step.ATTRIBUTE, name, value)
     try:
         value = getattr(owner, name)
     except AttributeError as error:
@@ -69,12 +77,26 @@ def attribute(frame: Frame, node: ast.AST, owner: Any, name: str) -> Value:
 
 def attribute_or_absent(frame: Frame, node: ast.AST, owner: Any, name: str) -> Any:
     """What an attribute is now, noted; Absent where there is none."""
+    value, is_noted = _present(frame, node, owner, name)
+    return value if is_noted else _reads().note(owner, Step.ATTRIBUTE, name, value)
+
+
+def has_attribute(frame: Frame, node: ast.AST, owner: Any, name: str) -> bool:
+    """`hasattr(owner, name)`, noted."""
+    value, is_noted = _present(frame, node, owner, name)
+    if not is_noted:
+        found(owner, Step.ATTRIBUTE, name, value)
+    return value is not Absent
+
+
+def _present(frame: Frame, node: ast.AST, owner: Any, name: str) -> tuple[Any, bool]:
+    """What an attribute is now, and whether nothing is to be noted of that."""
     kind = type(owner)
-    found = class_attribute(kind, name)
-    if _is_value(owner) or (_is_closed(kind) and not isinstance(found, _FIELDS)):
-        return getattr(owner, name, Absent)
+    member = class_attribute(kind, name)
+    if _is_value(owner) or (_is_closed(kind) and not isinstance(member, _FIELDS)):
+        return getattr(owner, name, Absent), True
     if not isinstance(owner, ModuleType):
-        why = _why_computed(owner, name, found)
+        why = _why_computed(owner, name, member)
         if why is not None:
             frame.fail(
                 node, f"the attribute '{name}' of {_a(kind)} is computed by {why} when it is read", _HINT
@@ -82,11 +104,21 @@ def attribute_or_absent(frame: Frame, node: ast.AST, owner: Any, name: str) -> A
     value = getattr(owner, name, Absent)
     if isinstance(owner, np.ndarray) and not isinstance(value, _OF_ARRAYS):
         _reads().whole(owner)
-        return value
-    return _reads().note(owner, Step.ATTRIBUTE, name, value)
+        return value, True
+    return value, False
 
 
 _FIELDS = (GetSetDescriptorType, MemberDescriptorType)
+
+
+def is_own_attribute(owner: Any, name: str) -> bool:
+    """Whether an attribute is the object's own, and setting it runs no code: setting it to what it is changes nothing."""
+    kind = type(owner)
+    member = class_attribute(kind, name)
+    is_slot = isinstance(member, MemberDescriptorType)
+    is_plain = member is Absent or not hasattr(type(member), "__set__")
+    is_own = is_slot or (is_plain and name in getattr(owner, "__dict__", ()))
+    return is_own and not isinstance(class_attribute(kind, "__setattr__"), FunctionType)
 
 
 def _is_value(owner: Any) -> bool:
@@ -157,17 +189,36 @@ SEQUENCES = (tuple, list)
 ITERABLES = (tuple, list, str, dict, frozenset, set, bytes)
 
 
-def item(owner: Any, index: Any) -> Any:
+def item(owner: Any, index: Any) -> Value:
     """`owner[index]`, noted. Raises what Python raises."""
     kind = type(owner)
     if kind in (dict, list) and isinstance(index, _KEYS):
-        value = _reads().read(owner, Step.ITEM, index)
-        return owner[index] if value is Absent else value
+        value = looked_up(owner, Step.ITEM, index)
+        if value is not Absent:
+            return found(owner, Step.ITEM, index, value)
+        _reads().note(owner, Step.ITEM, index, value)
+        return Static(owner[index])
+    if _is_plain_tuple(owner) and isinstance(index, int):
+        return _item_of_tuple(owner, index)
     if can_change(owner) and kind is not tuple:
         _reads().whole(owner)
         if isinstance(owner, dict) and index not in owner:
             raise KeyError(index)  # one that makes items would be changed
-    return owner[index]
+    return Static(owner[index])
+
+
+def _is_plain_tuple(owner: Any) -> bool:
+    kind = type(owner)
+    return (
+        isinstance(owner, tuple) and kind.__getitem__ is tuple.__getitem__ and kind.__iter__ is tuple.__iter__
+    )
+
+
+def _item_of_tuple(owner: tuple[Any, ...], index: int) -> Value:
+    """An item of what cannot change: nothing is to be noted."""
+    value, reads = owner[index], _reads()
+    array = None if reads.take is None else reads.take(owner, Step.ITEM, index % len(owner), value)
+    return Static(value) if array is None else array
 
 
 _KEYS = (int, str, float, bytes, tuple, type(None))
@@ -176,21 +227,50 @@ _KEYS = (int, str, float, bytes, tuple, type(None))
 def has_item(owner: Any, key: Any) -> bool:
     """`key in owner`, noted."""
     if type(owner) is dict and isinstance(key, _KEYS):
-        return _reads().read(owner, Step.ITEM, key) is not Absent
+        value = looked_up(owner, Step.ITEM, key)
+        found(owner, Step.ITEM, key, value)
+        return value is not Absent
     _reads().whole(owner)
     return key in owner
 
 
-def items(owner: Any) -> list[Any]:
+def items(owner: Any) -> list[Value]:
     """What iterating over a container gives, noted."""
-    _reads().shallow(owner)
-    return list(owner)
+    reads = _reads()
+    if type(owner) is dict:
+        return [Static(key) for key in reads.places(owner)]
+    if type(owner) is list:
+        return [item(owner, k) for k in reads.places(owner)]
+    if _is_plain_tuple(owner):
+        return [_item_of_tuple(owner, k) for k in range(len(owner))]
+    reads.shallow(owner)
+    return [Static(one) for one in owner]
 
 
-def entries(owner: dict[Any, Any]) -> Iterator[tuple[Any, Any]]:
+def entries(owner: dict[Any, Any]) -> list[tuple[Any, Value]]:
     """The keys and values of a dict, noted."""
-    _reads().shallow(owner)
-    return iter(owner.items())
+    reads = _reads()
+    if type(owner) is dict:
+        return [(key, _entry(owner, key)) for key in reads.places(owner)]
+    reads.shallow(owner)
+    return [(key, Static(value)) for key, value in owner.items()]
+
+
+def _entry(owner: dict[Any, Any], key: Any) -> Value:
+    """The value of a key, of any class, that is there."""
+    return found(owner, Step.ITEM, key, looked_up(owner, Step.ITEM, key))
+
+
+def default(function: FunctionType, parameter: Parameter) -> Value:
+    """What a parameter of a function from outside is that is not given. Its code and defaults are noted."""
+    named, values, code = function.__kwdefaults__ or {}, function.__defaults__ or (), function.__code__
+    if named.get(parameter.name, Absent) is parameter.default:
+        return item(named, parameter.name)
+    own = code.co_varnames[code.co_argcount - len(values) : code.co_argcount]
+    position = own.index(parameter.name) if parameter.name in own else -1
+    if position < 0 or values[position] is not parameter.default:  # by a __signature__ of its own
+        return Static(parameter.default)
+    return _item_of_tuple(values, position)
 
 
 def length(owner: Any) -> int:

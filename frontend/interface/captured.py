@@ -11,7 +11,7 @@ a whole (iterated over, compared, given to a function that is evaluated now) is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from enum import IntEnum
 from types import BuiltinMethodType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -77,12 +77,17 @@ MAX_BYTES = 1 << 20
 
 
 class Captured:
-    """The reads of one program; `unkeyed` says what it depends on that another process cannot find again, if anything."""
+    """The reads of one program; `unkeyed` says what it depends on that another process cannot find again, if anything.
+
+    `take`, while the program is lowered, makes an argument of an array that was found (`outside_arrays.py`), and gives
+    what stands for it; None where it is compiled in.
+    """
 
     def __init__(self) -> None:
         self._reads: dict[Any, Read] = {}
         self._wholes: dict[int, Any] = {}
         self.unkeyed: str | None = None
+        self.take: Callable[[Any, Step, Any, Any], Any] | None = None
 
     def __iter__(self) -> Iterator[Read]:
         return iter(self._reads.values())
@@ -106,9 +111,15 @@ class Captured:
 
     def note(self, owner: Any, step: Step, name: Any, value: Any) -> Any:
         """Note what was found: that."""
-        thing = owner.function if isinstance(owner, FunctionSource) else owner
-        self._reads.setdefault((step, id(thing), type(name), name), Read(owner, step, name, value))
+        key = (step, id(reader_of(owner)), type(name), name)
+        self._reads.setdefault(key, Read(owner, step, name, value))
         return value
+
+    def name_of(self, thing: Any) -> str:
+        """By what name an object was found; "" where by none."""
+        names = (read.name for read in self if read.value is thing and read.step in _NAMING)
+        codes = (r.owner.__name__ for r in self if r.step == Step.CODE and any(p is thing for p in r.value))
+        return next((str(name) for name in names), next(codes, ""))
 
     def whole(self, thing: Any) -> None:
         """Note all that an object consists of: its items, theirs, and so on. Raises UnsupportedError for a large one."""
@@ -125,16 +136,8 @@ class Captured:
     def _parts(self, thing: Any) -> list[Any]:
         if isinstance(thing, tuple | frozenset):
             return list(thing)
-        if isinstance(thing, list):
-            length = self.read(thing, Step.LENGTH)
-            if length > MAX_PARTS:
-                raise _too_large(thing)
-            return [self.read(thing, Step.ITEM, k) for k in range(length)]
-        if isinstance(thing, dict):
-            keys = self.read(thing, Step.KEYS)
-            if len(keys) > MAX_PARTS:
-                raise _too_large(thing)
-            return [self.read(thing, Step.ITEM, key) for key in keys]
+        if isinstance(thing, list | dict):
+            return [self.read(thing, Step.ITEM, key) for key in self.places(thing)]
         fields = getattr(type(thing), "__dataclass_fields__", None)
         if fields is not None:
             return [self.read(thing, Step.ATTRIBUTE, name) for name in fields]
@@ -142,6 +145,15 @@ class Captured:
             raise _too_large(thing)
         found = self.read(thing, Step.CONTENT)
         return list(found) if isinstance(thing, set) or type(thing) not in _BUFFERS else []
+
+    def places(self, thing: list[Any] | dict[Any, Any]) -> Sequence[Any]:
+        """The positions of a list or the keys of a dict, noted. Raises UnsupportedError for very many."""
+        is_list = isinstance(thing, list)
+        found = self.read(thing, Step.LENGTH if is_list else Step.KEYS)
+        places = range(found) if is_list else found
+        if len(places) > MAX_PARTS:
+            raise _too_large(thing)
+        return places
 
     def function(self, function: FunctionType) -> None:
         """Note the code of a function, and its defaults."""
@@ -156,6 +168,11 @@ class Captured:
         elif can_change(thing) and type(thing) is not tuple:
             self.whole(thing)
         return thing
+
+
+def reader_of(owner: Any) -> Any:
+    """The function or object that was looked into."""
+    return owner.function if isinstance(owner, FunctionSource) else owner
 
 
 def _too_large(thing: Any) -> UnsupportedError:
@@ -196,6 +213,7 @@ _LOOK: dict[Step, Any] = {
     Step.CODE: _code,
 }
 
+_NAMING = (Step.NAME, Step.ATTRIBUTE, Step.ITEM)
 _WORDS = {
     Step.NAME: "the name {} that is read in",
     Step.ATTRIBUTE: "the attribute {} of",

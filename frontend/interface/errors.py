@@ -39,6 +39,10 @@ class UnboundError(UndefinedNameError, UnboundLocalError):
     """A local variable without a value: it was not assigned yet, or is that of a loop that had no iteration."""
 
 
+class MissingKeyError(UnsupportedError, KeyError):
+    """A key that a dict does not have."""
+
+
 class MissingAttributeError(NestorError, AttributeError):
     """An attribute that the value does not have."""
 
@@ -65,6 +69,7 @@ def kind_of(error: Exception) -> type[NestorError]:
         OverflowError: RangeError,
         ZeroDivisionError: DivisionError,
         IndexError: IndexRangeError,
+        KeyError: MissingKeyError,
         AttributeError: MissingAttributeError,
         ValueError: ShapeError,
     }
@@ -78,7 +83,7 @@ class Stopped(Exception):
 class Respecialise(Exception):
     """Internal: lowering needs the values of scalar `arguments`, or all extents (`shapes`), at compile time; or
     arguments are written (`writes`), so that read-only and overlapping ones must be distinguished; or the attributes of
-    `objects` that are arguments."""
+    `objects` that are arguments; or an array from outside overlaps an argument (`overlap`)."""
 
     def __init__(
         self,
@@ -87,6 +92,7 @@ class Respecialise(Exception):
         shapes: bool = False,
         writes: bool = False,
         objects: bool = False,
+        overlap: bool = False,
         why: str = "",
     ):
         super().__init__(why)
@@ -94,4 +100,5 @@ class Respecialise(Exception):
         self.shapes = shapes
         self.writes = writes
         self.objects = objects
+        self.overlap = overlap
         self.why = why

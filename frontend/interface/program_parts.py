@@ -14,6 +14,7 @@ from ...dialects.diagnostic import Diagnostic
 from ...dialects.records import record
 from .argument_types import ArgumentType
 from .captured import Captured
+from .outside_arrays import NO_INPUTS, Inputs
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -153,6 +154,7 @@ class Program:
         raises: Sequence[Raise] = (),
         changes: Sequence[Change] = (),
         may_change: bool = False,
+        inputs: Inputs = NO_INPUTS,
     ):
         self.name = name
         self.module = module
@@ -171,3 +173,5 @@ class Program:
         them as Python does."""
         self.raises = raises
         """What the module names by number, for as long as it may be compiled."""
+        self.inputs = inputs
+        """Where its last arguments are found: arrays from outside the function."""

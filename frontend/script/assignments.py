@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ..frame.frame import Frame
 from ..frame.instances import has_attributes, refuse_outside, set_attribute
 from ..frame.objects import change, kept, position_of, set_item, stored
+from ..frame.outside import is_own_attribute
 from ..frame.recursion import evaluate
 from ..interface.errors import DTypeError, ShapeError, UnsupportedError
 from ..values.arithmetic import is_number, operate, require_static
@@ -309,6 +310,10 @@ def augmented(frame: Frame, node: ast.AugAssign) -> None:
     if isinstance(node.target, ast.Attribute):
         owner = evaluate(frame, node.target.value)
         present = attribute_of(frame, node.target, owner)
+        is_outside = isinstance(owner, Static) and is_own_attribute(owner.raw, node.target.attr)
+        if is_outside and isinstance(present, Array):  # written in place, it stays where it is
+            _combined(frame, node, present)
+            return
         return set_attribute(frame, node.target, owner, node.target.attr, _combined(frame, node, present))
     bind_name(frame, node.target.id, _combined(frame, node, frame.lookup(node.target)))
 
@@ -356,7 +361,11 @@ def _augmented_subscript(frame: Frame, node: ast.AugAssign, name: str) -> None:
     graph = frame.graph
     owner = evaluate(frame, node.target.value)
     if isinstance(owner, Static) and type(owner.raw) in (list, dict):
-        refuse_outside(frame, node.target, f"a {type(owner.raw).__name__}")
+        present = evaluate(frame, node.target)
+        if not isinstance(present, Array):
+            refuse_outside(frame, node.target, f"a {type(owner.raw).__name__}")
+        _combined(frame, node, present)
+        return
     if not isinstance(owner, Array):
         frame.fail(node.target, f"{describe(owner)} does not support item assignment", None, DTypeError)
     items = subscript_items(frame, node.target.slice)

@@ -106,11 +106,11 @@ def _of_dict(owner: dict[Any, Any], name: str, args: list[Value]) -> Value | Non
     if name == "get" and args and isinstance(args[0], Static):
         key = args[0].value
         if has_item(owner, key):
-            return Static(item(owner, key))
+            return item(owner, key)
         return args[1] if len(args) > 1 else Static(None)
     if args or name not in ("keys", "values", "items"):
         return None
-    pairs = [(Static(key), Static(value)) for key, value in entries(owner)]
+    pairs = [(Static(key), value) for key, value in entries(owner)]
     if name == "items":
         return Group(tuple([Group(pair) for pair in pairs]))
     return Group(tuple([pair[name == "values"] for pair in pairs]))

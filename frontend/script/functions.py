@@ -11,6 +11,7 @@ from typing import Any
 from ...dialects.records import changed
 from ..frame.frame import Frame, ReturnSignal
 from ..frame.objects import current, share, stored
+from ..frame.outside import default as default_of
 from ..frame.recursion import evaluate
 from ..interface.errors import DTypeError
 from ..interface.source import SUSPENDED, source_of, suspended_kind
@@ -85,7 +86,7 @@ def inline(
         frame.fail(node, f"{name}(): {error}", None, DTypeError)
     share(frame, inner)
     for parameter_name, parameter in signature.parameters.items():
-        inner.variables[parameter_name] = stored(inner, _argument(parameter, bound.arguments))
+        inner.variables[parameter_name] = stored(inner, _argument(function, parameter, bound.arguments))
     try:
         run_body(inner)
         result: Value = Static(None)
@@ -96,7 +97,7 @@ def inline(
     return current(frame, result)
 
 
-def _argument(parameter: inspect.Parameter, given: dict[str, Any]) -> Value:
+def _argument(function: FunctionType | Closure, parameter: inspect.Parameter, given: dict[str, Any]) -> Value:
     if parameter.kind is parameter.VAR_POSITIONAL:
         return Group(tuple(given.get(parameter.name, ())))
     if parameter.kind is parameter.VAR_KEYWORD:
@@ -104,8 +105,9 @@ def _argument(parameter: inspect.Parameter, given: dict[str, Any]) -> Value:
         return Group(tuple(more.values()), dict, tuple(more))
     if parameter.name in given:
         return given[parameter.name]
-    default = parameter.default
-    return default.value if isinstance(default, _Given) else Static(default)
+    if isinstance(function, FunctionType):
+        return default_of(function, parameter)
+    return parameter.default.value
 
 
 class _Given:

@@ -130,7 +130,7 @@ def as_group(frame: Frame, node: ast.AST, value: Value) -> Group:
     if isinstance(value, Group):
         return Group(listed(frame, node, value)) if value.kind is dict else value
     if isinstance(value, Static) and isinstance(value.raw, tuple | list):
-        return Group(tuple([Static(v) for v in items(value.raw)]), type(value.raw))
+        return Group(tuple(items(value.raw)), type(value.raw))
     if isinstance(value, Iteration):
         return Group(listed(frame, node, value))
     frame.fail(node, f"{describe(value)} cannot be unpacked in compiled code")

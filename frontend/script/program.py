@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects import func
@@ -38,8 +38,9 @@ from ...dialects.records import changed
 from ..frame.frame import Frame, ReturnSignal
 from ..frame.objects import current, stored
 from ..interface.argument_types import ArgumentType
-from ..interface.captured import Captured
+from ..interface.captured import Captured, Step
 from ..interface.errors import Stopped, UnsupportedError
+from ..interface.outside_arrays import NO_INPUTS, Inputs, key_of
 from ..interface.program_parts import Change, Guard, Leaf, Linear, OutputType, Program, Quotient, run_name
 from ..interface.source import FunctionSource
 from ..interface.static_values import held, is_object
@@ -71,6 +72,9 @@ from ..values.values import (
 from .bodies import run_body
 from .language import LANGUAGE
 
+if TYPE_CHECKING:
+    from ..jit.specialise.outside_arrays import OutsideArrays
+
 
 def lower(
     source: FunctionSource,
@@ -78,17 +82,25 @@ def lower(
     *,
     may_write: bool = True,
     boundscheck: bool = True,
+    outside: OutsideArrays | None = None,
 ) -> Program:
     """Compile the function for arguments of the given types, to the nt level; without `boundscheck`, indices that
-    are known at run time only are taken to be in bounds.
+    are known at run time only are taken to be in bounds. The last arguments are arrays that `outside` has; it is told
+    of those that are found on the way, which become arguments too.
 
     Raises a diagnostic for what cannot be compiled, Respecialise when more must be known at compile time.
     """
-    return _Lowering(source, arguments, Graph(LANGUAGE, may_write, boundscheck)).run()
+    return _Lowering(source, arguments, Graph(LANGUAGE, may_write, boundscheck), outside).run()
 
 
 class _Lowering:
-    def __init__(self, source: FunctionSource, arguments: Sequence[ArgumentType], graph: Graph):
+    def __init__(
+        self,
+        source: FunctionSource,
+        arguments: Sequence[ArgumentType],
+        graph: Graph,
+        outside: OutsideArrays | None,
+    ):
         self.source = source
         self.symbol = _symbol(source.node.name)
         self.arguments = tuple(arguments)
@@ -115,6 +127,9 @@ class _Lowering:
         self.output_attributes: list[dict[str, Attribute]] = []
         self.told: dict[Atom, str] = {}
         """Integers of the run that results are made with, and their names."""
+        self.outside = outside
+        self.found: dict[tuple[Any, ...], Array] = {}
+        """What stands for arrays from outside, by where they were found."""
 
     def run(self) -> Program:
         token = READING.set(self.captured)
@@ -126,12 +141,19 @@ class _Lowering:
             raise
         finally:
             READING.reset(token)
+            self.captured.take = None
 
     def _run(self) -> Program:
         self.frame.at(self.source.node)
         self.captured.function(self.source.function)
-        for position, argument in enumerate(self.arguments):
+        inputs = () if self.outside is None else self.outside.inputs
+        first = len(self.arguments) - len(inputs)
+        for position, argument in enumerate(self.arguments[:first]):
             self._bind(position, argument)
+        for position, one in enumerate(inputs, first):
+            self.found[one.key] = self._array(position, self.arguments[position])
+        if self.outside is not None:
+            self.captured.take = self._take
         try:
             run_body(self.frame)
             value: Value = Static(None)
@@ -165,6 +187,7 @@ class _Lowering:
             raises=self.graph.raises,
             changes=changes,
             may_change=self.graph.changes_given,
+            inputs=NO_INPUTS if self.outside is None else Inputs(self.outside.inputs),
         )
 
     def _final_name(self, name: str) -> str:
@@ -180,12 +203,8 @@ class _Lowering:
     def _bind(self, position: int, argument: ArgumentType) -> None:
         if argument.kind == "static":
             self._set(argument, Static(held(argument.value)))
-        elif argument.kind == "same":
-            same = whole(self.buffers[argument.value])
-            self.objects[same] = position
-            self._set(argument, same)
-        elif argument.kind == "array":
-            self._bind_array(position, argument)
+        elif argument.kind in ("same", "array"):
+            self._set(argument, self._array(position, argument))
         else:
             self._set(argument, self._scalar(position, argument))
 
@@ -237,7 +256,30 @@ class _Lowering:
 
         return self.graph.insert_at_entry(IndexCastOp.create(operands=[ssa], result_types=[INDEX]))
 
-    def _bind_array(self, position: int, argument: ArgumentType) -> None:
+    def _take(self, owner: Any, step: Step, place: Any, value: Any) -> Array | None:
+        """What stands for an array that was found outside; None for what is compiled in."""
+        assert self.outside is not None
+        key = key_of(owner, step, place)
+        known = self.found.get(key)
+        if known is not None or not self.outside.takes(value):
+            return known
+        argument = self.outside.take(self.captured, owner, step, place, value)
+        position = len(self.arguments)
+        self.arguments += (argument,)
+        with self.graph.at_the_head():
+            array = self.found[key] = self._array(position, argument)
+        return array
+
+    def _array(self, position: int, argument: ArgumentType) -> Array:
+        """The array that an argument is."""
+        if argument.kind == "same":
+            array = whole(self.buffers[argument.value])
+        else:
+            array = whole(self._buffer(position, argument))
+        self.objects[array] = position
+        return array
+
+    def _buffer(self, position: int, argument: ArgumentType) -> Buffer:
         dtype, order = argument.dtype, argument.order
         assert dtype is not None
         place = self.source.place(self.source.node)
@@ -277,9 +319,7 @@ class _Lowering:
         )
         overlapping.append(buffer)
         self.buffers[position] = buffer
-        array = whole(buffer)
-        self.objects[array] = position
-        self._set(argument, array)
+        return buffer
 
     def _extents(self, argument: ArgumentType) -> Extents:
         return tuple(

@@ -17,9 +17,9 @@ from ..control.truth import as_condition, truth
 from ..frame.frame import Frame
 from ..frame.instances import delete_attribute, has_attribute, replaced, set_attribute
 from ..frame.objects import constant_object, current, key_of, merge
-from ..frame.outside import attribute_or_absent, class_attribute, class_of, length
+from ..frame.outside import class_attribute, class_of, length
+from ..frame.outside import has_attribute as has_attribute_outside
 from ..frame.recursion import call, evaluate
-from ..interface.captured import Absent
 from ..interface.errors import DTypeError, ShapeError
 from ..interface.versioned import is_versioned
 from ..numpy_api.elements.python_builtins import to_integer
@@ -186,7 +186,7 @@ def _has(frame: Frame, node: ast.AST, owner: Value, name: str) -> bool:
     from ..numpy_api.elements.attributes import ATTRIBUTES
 
     if isinstance(owner, Static):
-        return attribute_or_absent(frame, node, owner.raw, name) is not Absent
+        return has_attribute_outside(frame, node, owner.raw, name)
     if isinstance(owner, Group):
         return has_attribute(frame, node, owner, name)
     return name in ATTRIBUTES or name in METHODS or hasattr(type_of(frame, node, owner), name)

@@ -63,7 +63,7 @@ def _known_element(frame: Frame, node: ast.Subscript, owner: Any) -> Value:
 
 def _element(frame: Frame, node: ast.Subscript, owner: Any, index: Any) -> Value:
     try:
-        return Static(outside.item(owner, index))
+        return outside.item(owner, index)
     except NestorError:
         raise
     except Exception as error:

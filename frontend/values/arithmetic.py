@@ -151,7 +151,7 @@ def _of_masked(graph: Graph, name: str, compute: Callable[..., Value], operands:
 
 def _hint(operand: Value) -> str | None:
     if isinstance(operand, Static) and isinstance(operand.value, np.ndarray):
-        return "arrays from outside the function are not compiled in: pass it as an argument"
+        return "make a plain array of numbers of it outside: np.asarray(x), x.astype(...)"
     return None
 
 

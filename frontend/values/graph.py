@@ -171,6 +171,19 @@ class Graph:
         finally:
             self.island = island
 
+    @contextmanager
+    def at_the_head(self) -> Iterator[None]:
+        """Insert among the first operations of the function for a while: what every level may need."""
+        block, (outer, island, tensors) = Block(), (self.block, self.island, self.tensors)
+        self.block, self.island, self.tensors = block, None, self.entry
+        try:
+            yield
+        finally:
+            self.block, self.island, self.tensors = outer, island, tensors
+        for op in list(block.ops):
+            op.detach()
+            self.insert_at_entry(op)
+
     @property
     def is_certain(self) -> bool:
         """Whether what is inserted runs whenever the function does: it is in no loop and no branch,

@@ -47,11 +47,12 @@ CALLABLE = Layout("references type vectorcall slow hits entry0 entry1 entry2 ent
 
 ENTRY = Layout(
     "owner kernel positional keywords keyword_names guard_groups guards names conditions condition_words exclusions "
-    "exclusion_words records record_words spread slot_count slots output_count outputs leaf_count leaves form finish "
-    "fail pool pool_bytes elements held_elements"
+    "exclusion_words records record_words spread held held_count held_target slot_count slots output_count outputs "
+    "leaf_count leaves form finish fail pool pool_bytes elements held_elements"
 )
 """A specialisation. `owner` is the Python object that keeps everything alive which the words point to. `spread`: whether
-items of tuples are among the objects, which otherwise are the arguments. Up to `held_elements` elements of arrays the kernel
+items of tuples and `held_count` objects that every call takes, from the object `held_target` on, are among the objects,
+which otherwise are the arguments. Up to `held_elements` elements of arrays the kernel
 runs without letting other Python threads in: `elements` of them are in FIXED arrays. The first `slot_count` slots have a
 value that is the same in every call, or get theirs later."""
 

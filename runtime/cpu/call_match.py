@@ -88,6 +88,10 @@ class CallMatch:
             f.store("ptr", self.spread, self.objects_slot)
             with f.loop(f.add(self.of(entry, "positional"), self.of(entry, "keywords"))) as k:
                 f.store("ptr", f.load("ptr", "%args", k, WORD), self.spread, k, WORD)
+            held = self.of(entry, "held", "ptr")
+            target = f.at(self.spread, self.of(entry, "held_target"), WORD)
+            with f.loop(self.of(entry, "held_count")) as k:
+                f.store("ptr", f.load("ptr", held, k, WORD), target, k, WORD)
         constants = self.of(entry, "slots", "ptr")
         with f.loop(self.of(entry, "slot_count")) as k:
             f.store("i64", f.load("i64", constants, k, WORD), self.slots, k, WORD)

@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 from agreement import agrees
 
-TABLE = np.ones(3)
-
 
 def sin(x):
     return np.sin(x)
@@ -205,10 +203,6 @@ def tries(x):
         return x + 1
 
 
-def in_a_table(x):
-    return x * TABLE
-
-
 def kept_iterator(x):
     pairs = enumerate(x)
     return list(pairs)
@@ -223,7 +217,6 @@ def strings(x):
     [
         (set_comprehension, "a set comprehension is not supported", "a list or a dict"),
         (tries, "try is not supported", "around the call"),
-        (in_a_table, "an array of shape (3,) from outside", "pass it as an argument"),
         (kept_iterator, "keeping an iterator is not supported", "list(...)"),
         (strings, "arrays of bytes24 are not supported", "element types"),
     ],

@@ -8,6 +8,7 @@ One program in three runs on the CPU, with native calls; the others are interpre
 
 from __future__ import annotations
 
+import contextlib
 import math
 import random
 import re
@@ -47,6 +48,8 @@ D = {"a": 1.0, "b": [2.0, 3.0], "c": {"d": 4.0}}
 M = {"u": 1.0, "v": 2.0}
 P, Q, S = Plain(2.0, Plain(3.0)), Sub(5.0), Slotted(1.0)
 W = np.array([1.0, 2.0, 3.0])
+A, B = np.array([1.0, -2.0, 3.0, 0.5]), np.arange(4)
+P.w, BOX = np.arange(4.0), {"w": [np.ones(4), 2.0], "v": (np.arange(4.0), 3.0)}
 def helper(v, k=2.0, ks=[1.0, 2.0], *, by=1.0):
     return v * k + by + ks[1]
 def other(v, k=3.0, ks=[4.0, 5.0], *, by=2.0):
@@ -71,6 +74,8 @@ TERMS = [
     "(1.0 if hasattr(Q, 'extra') else 2.0)",
     "(1.0 if isinstance(P, Sub) else 2.0)", "W[1]", "W.shape[0]", "helper(x)", "helper(x, by=G)", "math.sqrt(4.0)",
     "math.floor(2.5)", "(1.0 if N else 2.0)", "(1.0 if 2.0 in N else 3.0)", "(N[0] if len(N) > 2 else D['a'])", "np.abs(x)",
+    "A", "A[::-1]", "(A * B)", "A[1]", "B[2]", "P.w", "BOX['w'][0]", "BOX['w'][-1]", "BOX['v'][0]", "(P.w + A).sum()",
+    "(A if A.ndim else 2.0)", "sum(v for v in BOX['w'])", "(P.w if hasattr(P, 'w') else A)", "len(A)",
     "np.square(x)", "(lambda u, v: u - v)(*held)", "len(held)",
 ]  # fmt: skip
 
@@ -98,6 +103,11 @@ CHANGES = [
     "helper.__code__ = other.__code__", "helper = other", "program.__defaults__ = ({n}, [{m}, {n}])",
     "program.__defaults__[1][0] = {n}", "change({n}, [{n}, {m}])", "held[0] = {n}", "held.reverse()",
     "math.sqrt = math.exp", "math.sqrt = sqrt", "math.floor = math.ceil", "math.floor = floor", "np.abs = square",
+    "A = A + {n}", "A[2] = {n}", "A = np.asarray(A, 'f4')", "A = np.arange(8.0)[::-2]", "A = {n}", "A = np.ones((2, 4))",
+    "A = B", "B[1] = {m}", "B = B[::-1]", "B = B.astype('i2')", "B = np.arange(4.0)", "P.w = A", "P.w = {n}", "P.w *= 2",
+    "P.w = np.arange(4.0)", "vars(P).pop('w', None)", "BOX['w'][0] = A", "BOX['w'][0] = {n}", "BOX['w'].reverse()",
+    "BOX['w'] = [A, B]", "BOX['v'] = (P.w if hasattr(P, 'w') else A, {n})", "BOX['v'][0].fill({n})",
+    "BOX = {{'w': [np.ones(4), {n}], 'v': (A, B)}}", "A = np.full(4, {n})", "helper.__defaults__ = (A, [{n}, {m}])",
     "np.abs = absolute", "np.square = absolute", "np.square = square",
 ]  # fmt: skip
 
@@ -123,7 +133,8 @@ class World:
 
     def change(self, statement: str) -> None:
         self.done.append(statement)
-        exec(statement, self.space)
+        with contextlib.suppress(ArithmeticError, LookupError, AttributeError, TypeError, ValueError):
+            exec(statement, self.space)
 
     def check(self) -> None:
         """One call; what Python refuses must be refused."""

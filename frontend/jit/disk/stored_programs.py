@@ -27,6 +27,7 @@ from ....runtime.cpu import threads
 from ....runtime.disk_cache import COUNTS, Variant
 from ...interface.argument_types import ArgumentType
 from ...interface.captured import Captured, Step
+from ...interface.outside_arrays import Input, Inputs
 from ...interface.program_parts import Program
 from ...interface.source import FunctionSource, is_text_of
 from ...interface.versioned import is_versioned
@@ -53,12 +54,7 @@ class Request:
 
     def key(self) -> str:
         """Raises Unkeyed."""
-        types = [
-            repr((t.name, t.kind, t.extents, t.witness, t.layout, t.order, t.memory_order, t.read_only, t.overlap, t.group))
-            + str(t.constant)
-            + fingerprint((t.dtype, t.value, t.text))
-            for t in self.pattern
-        ]  # fmt: skip
+        types = [_type_text(t) + fingerprint((t.dtype, t.value, t.text)) for t in self.pattern]
         facts = (
             disk_cache.environment(),
             disk_cache.settings(),
@@ -67,6 +63,23 @@ class Request:
             code_of(self.function),
         )
         return digest(*facts, *types)
+
+
+def _type_text(t: ArgumentType) -> str:
+    """All of a type but its dtype and value."""
+    facts = (
+        t.name,
+        t.kind,
+        t.extents,
+        t.witness,
+        t.layout,
+        t.order,
+        t.memory_order,
+        t.read_only,
+        t.overlap,
+        t.group,
+    )
+    return repr(facts) + str(t.constant)
 
 
 class Found:
@@ -287,9 +300,12 @@ def store(
         makers = disk_cache.makers()
         if makers is None:
             return "it was compiled by files of Nestor that were edited in the meantime"
-        conditions = pickle.dumps(
-            (makers, reads.entries, [(name, fingerprint(values[name])) for name in baked], False)
-        )
+        known_values = [(name, fingerprint(values[name])) for name in baked]
+        arguments = program.arguments if program.inputs else ()
+        # With other types of the arrays from outside it is another program.
+        types = [f"{_type_text(t)} {t.dtype} {t.value}" for t in arguments if t.kind in ("array", "same")]
+        inputs = _input_places(request, reads, program), types
+        conditions = pickle.dumps((makers, reads.entries, known_values, False, inputs))
         file = io.BytesIO()
         parts = [getattr(program, name) for name in _FIELDS]
         _Pickler(file, known).dump((parts, kernel.packer.forms, kernel.sites, rigid, kernel.described))
@@ -313,11 +329,22 @@ def store_writes(request: Request) -> None:
         return
     makers = disk_cache.makers()
     if makers is not None and not any(map(_is_of_these_files, disk_cache.read(key))):
-        disk_cache.write(key, Variant(pickle.dumps((makers, [], [], True)), b"", b""))
+        disk_cache.write(key, Variant(pickle.dumps((makers, [], [], True, ([], []))), b"", b""))
 
 
 def _is_of_these_files(variant: Variant) -> bool:
     return disk_cache.are_same(pickle.loads(variant.conditions)[0])
+
+
+def _input_places(request: Request, reads: Reads, program: Program) -> list[tuple[Any, ...]]:
+    """Where the arrays from outside are found. Raises Unkeyed."""
+    places = []
+    for one in program.inputs:
+        place = _owner_place(request, reads, one.owner)
+        if place is None:
+            raise Unkeyed(f"where '{one.name}' is found, which was not found by a name")
+        places.append((place, int(one.step), one.place, one.name))
+    return places
 
 
 def _check_source(function: Any) -> None:
@@ -337,13 +364,14 @@ def _check_source(function: Any) -> None:
 # ---- loading ----------------------------------------------------------------------------------------
 
 
-def load(request: Request) -> Found | str | None:
-    """The program that is stored for a request; WRITES; or None."""
+def load(request: Request, fits: Callable[[Program], bool]) -> Found | str | None:
+    """The program that is stored for a request, and fits the arrays that it takes from outside; WRITES; or None."""
     if not disk_cache.is_on():
         return None
     try:
         variants = disk_cache.read(request.key())
-        found = next((f for f in (_usable(request, v) for v in variants) if f is not None), None)
+        usable = (f for f in (_usable(request, v) for v in variants) if f is not None)
+        found = next((f for f in usable if isinstance(f, str) or fits(f.program)), None)
     except Unkeyed:
         return None
     if found is None:
@@ -355,7 +383,7 @@ def load(request: Request) -> Found | str | None:
 
 def _usable(request: Request, variant: Variant) -> Found | str | None:
     try:
-        makers, entries, baked, writes = pickle.loads(variant.conditions)
+        makers, entries, baked, writes, inputs = pickle.loads(variant.conditions)
         if not disk_cache.are_same(makers):
             return None
         if writes:
@@ -367,12 +395,16 @@ def _usable(request: Request, variant: Variant) -> Found | str | None:
         if looked is None:
             return None
         reads, captured = looked
+        places = [
+            (_owner(request, reads, place, Step(step)), Step(step), *rest) for place, step, *rest in inputs[0]
+        ]
         table = {(how, place): thing for how, place, thing in _objects(request, reads)}
         parts, forms, sites, rigid, frozen = _Unpickler(variant.program, table.__getitem__).load()
         known: dict[str, Any] = dict(zip(_FIELDS, parts, strict=True))
     except Exception:  # it is of another time, or an object of the program cannot be made again
         return None
-    program = Program(module=None, captured=captured, **known)  # pyright: ignore
+    taken = Inputs([Input(*place) for place in places])
+    program = Program(module=None, captured=captured, inputs=taken, **known)  # pyright: ignore
     return Found(program, forms, sites, variant.code, [name for name, _ in baked], rigid, frozen)
 
 

@@ -10,7 +10,7 @@ the very objects of the caller. Nothing here imports a library: who passes an ar
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -114,6 +114,57 @@ class Adoption:
             if name in parameters:
                 library.written(value)
 
+
+Leaves = tuple[list[str], list[Any], list[Any]]
+"""The names, values and groups of the leaves of a call."""
+
+
+class LeavesOfLibrary(tuple):
+    """Leaves of a call, of which arrays from outside are of another library: results are in its kind."""
+
+    adoption: Adoption
+
+    def results(self, program: Any, run: Callable[[], Any]) -> Any:
+        """What `run` gives, in the kind of the library, which is told what was written."""
+        try:
+            result = run()
+        finally:
+            self.adoption.note_writes({program.arguments[k].name for k in program.written})
+        return self.adoption.results(result)
+
+
+def leaves_of_library(
+    leaves: Leaves, names: Sequence[str], found: Sequence[Any], groups: list[Any]
+) -> LeavesOfLibrary:
+    """The leaves of a call, and `found` outside behind them as arrays of NumPy."""
+    made = Adoption(False)
+    for value in leaves[1]:
+        if type(value) is np.ndarray:
+            made.take("", value)
+    arrays = [made.take(name, value) for name, value in zip(names, found, strict=True)]
+    result = LeavesOfLibrary(([*leaves[0], *names], [*leaves[1], *arrays], groups))
+    result.adoption = made
+    return result
+
+
+class _Libraries:
+    """The libraries whose arrays programs take from outside."""
+
+    def has(self, value: Any) -> bool:
+        """Whether a value is an array of another library, in host memory."""
+        if isinstance(value, type):
+            return False
+        library = library_of(type(value), value)
+        return library is not None and library is not _STRUCTURE and not library.is_elsewhere(value)
+
+    def array_of(self, name: str, value: Any) -> np.ndarray:
+        """The array of NumPy that argument `name` is. Raises UnsupportedError."""
+        if isinstance(value, np.ndarray):
+            return value
+        return library_of(type(value), value).array_of(name, value)
+
+
+LIBRARIES = _Libraries()
 
 _NUMPY = HostArrays()
 

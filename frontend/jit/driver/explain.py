@@ -25,7 +25,9 @@ def explain(
     from ..specialise.stages import lowered_copy
 
     lines = [f"{program.name} on {target}, {'compiled' if compiled else 'not compiled yet'}", "arguments:"]
-    lines += [f"  {one}" for one in program.arguments]
+    first = len(program.arguments) - len(program.inputs)
+    lines += [f"  {one}" for one in program.arguments[:first]]
+    lines += [f"  {one} (from outside, read at each call)" for one in program.arguments[first:]]
     if program.guards:
         lines += [
             "assumes:",

@@ -29,6 +29,7 @@ from ...interface.argument_types import (
 )
 from ...interface.errors import DTypeError, Respecialise, UnsupportedError
 from ...interface.ordinary import is_ordinary
+from ...interface.outside_arrays import NO_INPUTS, Inputs, can_be_input
 from ...interface.source import source_of
 from ...interface.spec import ScalarSpec, Spec
 from ...interface.structures import LEAVES, Seen, is_spread, spread
@@ -44,8 +45,16 @@ from ..specialise.arguments import (
     signature_of,
 )
 from ..specialise.options import constant_names, static_names
-from ..specialise.specialiser import COMPILING, Specialiser
-from .adoption import Adoption, adoption, is_foreign
+from ..specialise.specialiser import COMPILING, Specialiser, Types
+from .adoption import (
+    LIBRARIES,
+    Adoption,
+    Leaves,
+    LeavesOfLibrary,
+    adoption,
+    is_foreign,
+    leaves_of_library,
+)
 
 if TYPE_CHECKING:
     from ...interface.program_parts import Program
@@ -61,6 +70,9 @@ _ADOPTING: ContextVar[bool] = ContextVar("ADOPTING", default=False)
 LONG = 1e-4
 """Release the GIL for kernels that take at least this many seconds."""
 
+MOST_INPUTS = 16
+"""Maximum number of programs for one kind of arguments whose arrays from outside are looked at for a call."""
+
 PATIENCE = 32
 """Compile the native call wrapper after this many calls of a specialisation."""
 
@@ -71,6 +83,8 @@ class JitFunction(Specialiser):
     Calls run in Python until a specialisation has been used again; then those that fit it are native
     (`runtime/cpu/fast_call.py`), and `__call__` is what answers the others.
     """
+
+    _libraries = LIBRARIES
 
     def __init__(
         self,
@@ -92,6 +106,10 @@ class JitFunction(Specialiser):
         given = (static_argnums, static_argnames, constants)
         self._static_options = [one if isinstance(one, int | str) else tuple(one) for one in given]
         self._invocations: dict[Any, Invocation] = {}
+        self._inputs: dict[Any, Inputs] = {}
+        """Which arrays from outside a call takes, by its signature; nothing for those that take none."""
+        self._families: dict[Any, list[Program]] = {}
+        """The programs that take arrays from outside, by the types of the other arguments."""
         self._hits = 0
         self._take_signature()
 
@@ -143,27 +161,31 @@ class JitFunction(Specialiser):
             return self._call_adopted(adopted)
         keywords = dict(kwargs) if kwargs else {}
         out = None if self._has_out or not kwargs else kwargs.pop("out", None)
-        names, values, groups = self._leaves(args, kwargs)
-        key = self._signature_key(names, values)
+        leaves: Leaves = self._leaves(args, kwargs)
+        key = asked = self._signature_key(leaves[0], leaves[1])
+        call: Leaves | None = leaves
+        if self._inputs and (inputs := self._inputs.get(asked)) is not None:
+            call = self._with_inputs(leaves, inputs)
+            key = None if call is None else (inputs.key, self._signature_key(call[0], call[1]))
         invocation = self._invocations.get(key)
-        if invocation is None or not self._still_valid(invocation.program):
-            symbol = next((v for v in values if hasattr(type(v), "called_by_trace")), None)
+        if call is None or invocation is None or not self._still_valid(invocation.program):
+            symbol = next((v for v in leaves[1] if hasattr(type(v), "called_by_trace")), None)
             # A traced function calls this one: its source is compiled instead of the call.
             if symbol is not None:
                 return symbol.called_by_trace(self, args, keywords)
             try:
                 with COMPILING, collector_paused():
-                    invocation = self._specialise(key, names, values, groups)
+                    invocation, call = self._specialise(asked, leaves)
             except Respecialise as request:  # the attributes of objects are wanted
                 self._learn(request)
                 return self(*args, **keywords)
         else:
             self._hits += 1
         if invocation.touches:
-            return self._call_with_objects(invocation, values, out, args, kwargs)
-        result = invocation(values, out)
-        if _is_time(invocation):
-            self._install(invocation, names, values, groups, args, keywords)
+            return self._call_with_objects(invocation, call[1], out, args, kwargs)
+        result = self._answer(invocation, call, out)
+        if _is_time(invocation) and type(call) is tuple:
+            self._install(invocation, leaves, call[1], args, keywords)
         return result
 
     def _call_with_objects(
@@ -181,7 +203,7 @@ class JitFunction(Specialiser):
                 "a function that changes lists, dicts or objects of its arguments cannot be given arrays of other libraries",
                 hint="pass NumPy arrays: np.asarray(x)",
             )
-        owners = {id(read.owner) for read in program.captured}
+        owners = {id(read.owner) for read in (*program.captured, *program.inputs)}
         for change in program.changes:
             if id(seen.objects[change.number]) in owners:
                 raise UnsupportedError(
@@ -203,6 +225,12 @@ class JitFunction(Specialiser):
                 if out is None:
                     return result
             raise
+
+    def _answer(self, invocation: Invocation, call: Leaves, out: Any) -> Any:
+        """Run a program; where arrays from outside are of another library, results are in its kind."""
+        if isinstance(call, LeavesOfLibrary):
+            return call.results(invocation.program, lambda: invocation(call[1], out))
+        return invocation(call[1], out)
 
     def __del__(self) -> None:
         # What the entries hold may be gone before the last call that some other finaliser makes.
@@ -331,9 +359,7 @@ class JitFunction(Specialiser):
             parts.append(overlaps(values))
         return tuple(parts)
 
-    def _types(
-        self, names: Sequence[str], values: Sequence[Any], groups: Sequence[str | None]
-    ) -> tuple[ArgumentType, ...]:
+    def _types(self, names: Sequence[str], values: Sequence[Any], groups: Sequence[str | None]) -> Types:
         mutates = self._writes()
         types: list[ArgumentType] = []
         for k, (name, value) in enumerate(zip(names, values, strict=True)):
@@ -360,42 +386,111 @@ class JitFunction(Specialiser):
 
     # ---- specialisation -----------------------------------------------------------------------------
 
-    def _specialise(
-        self, key: Any, names: Sequence[str], values: Sequence[Any], groups: Sequence[str | None]
-    ) -> Invocation:
-        types = self._types(names, values, groups)
+    def _with_inputs(self, leaves: Leaves, inputs: Inputs) -> Leaves | None:
+        """The leaves of a call, and the arrays that are found outside; None where something else is found there."""
+        found = inputs.present()
+        names, values, groups = leaves
+        more = [*groups, *[None] * len(found)] if groups else groups
+        if all(map(can_be_input, found)):
+            return [*names, *inputs.names], [*values, *found], more
+        if not all(can_be_input(one) or LIBRARIES.has(one) for one in found):
+            return None
+        return leaves_of_library(leaves, inputs.names, found, more)
+
+    def _types_with(self, leaves: Leaves, inputs: Inputs) -> Types | None:
+        """The types of the leaves of a call, and of the arrays that are found outside."""
+        call = self._with_inputs(leaves, inputs)
+        return None if call is None else self._types(*call)
+
+    def _found(self, types: Types, leaves: Leaves) -> tuple[Program, Kernel] | None:
+        """A compiled program that serves a call; `types` are those of its leaves."""
+        found = self._find(types)
+        if found is not None or not self._families:
+            return found
+        for program in reversed(self._families.get(without_extents(types), ())):
+            full = self._types_with(leaves, program.inputs)
+            found = None if full is None else self._find(full, program.inputs)
+            if found is not None:
+                return found
+        return None
+
+    def _expected(self, types: Types, leaves: Leaves) -> tuple[Types, Sequence[Any], Inputs]:
+        """The types and values of a call that has no program yet, with the arrays that an earlier one like it took."""
+        for program in reversed(self._families.get(without_extents(types), ())):
+            if self._still_valid(program):
+                call = self._with_inputs(leaves, program.inputs)
+                if call is not None:
+                    return self._types(*call), call[1], program.inputs
+        return types, leaves[1], NO_INPUTS
+
+    def _specialise(self, key: Any, leaves: Leaves) -> tuple[Invocation, Leaves]:
+        """How a call is answered from now on, and its leaves with the arrays from outside that the program takes."""
+        names, values, _ = leaves
+        types = self._types(*leaves)
         request = self._request(types, values)
         try:
-            found = self._find(types) or self._from_disk(request, types)
+            found = self._found(types, leaves)
+            if found is None:
+                found = self._from_disk(request, types, lambda inputs: self._types_with(leaves, inputs))
             if found is None:
                 from ....runtime.cpu.llvm_loading import load_llvm_meanwhile
 
                 if self.target == "cpu":
                     load_llvm_meanwhile()
                 with collector_paused():
-                    found = self._compile_for(types, values)
+                    found = self._compile_for(*self._expected(types, leaves), (types, values))
         except Respecialise as more:
             if more.objects:
                 raise
             if request is not None:
                 disk.store_writes(request)
             self._learn_writes()
-            return self._specialise(self._signature_key(names, values), names, values, groups)
+            return self._specialise(self._signature_key(names, values), leaves)
         program, kernel = found
         if self._baked:
             key = self._signature_key(names, values)
         if len(self._invocations) >= MAX_SIGNATURES:
             self._invocations.clear()
+            self._inputs.clear()
+        call = leaves
+        if program.inputs:
+            self._note_inputs(key, types, program)
+            call = self._with_inputs(leaves, program.inputs)
+            if call is None:  # another thread has bound something else in the meantime
+                return self._specialise(key, leaves)
+            key = (program.inputs.key, self._signature_key(call[0], call[1]))
         # Lowering may have baked arguments in: the types of the program say which.
-        types = self._types(names, values, groups)
-        invocation = self._invocations[key] = self._invocation(program, kernel, types, values)
-        return invocation
+        types = self._types(*call)
+        if program.inputs and not self._is_for(program, types):
+            return self._specialise(self._signature_key(names, values), leaves)
+        invocation = self._invocations[key] = self._invocation(program, kernel, types, call[1])
+        return invocation, call
+
+    def _is_for(self, program: Program, types: Types) -> bool:
+        return without_extents(program.arguments) == without_extents(types) and self._fits(program, types)
+
+    def _note_inputs(self, key: Any, types: Types, program: Program) -> None:
+        """Remember which arrays from outside calls like this one take."""
+        self._inputs[key] = program.inputs
+        family = self._families.setdefault(without_extents(types), [])
+        if program not in family:
+            family.append(program)
+        del family[:-MOST_INPUTS]
+
+    def _forget_all(self) -> None:
+        super()._forget_all()
+        self._inputs.clear()
+        self._families.clear()
 
     def _forget(self, program: Program) -> None:
         super()._forget(program)
         known = self._invocations
         for key in [key for key, one in known.items() if one.program is program]:
             del known[key]
+        for key in [key for key, inputs in self._inputs.items() if inputs is program.inputs]:
+            del self._inputs[key]
+        for key, family in list(self._families.items()):
+            self._families[key] = [one for one in family if one is not program]
 
     def _invocation(self, program: Program, kernel: Kernel, types: Any, values: Sequence[Any]) -> Invocation:
         """How the program is called with values of these types."""
@@ -404,19 +499,18 @@ class JitFunction(Specialiser):
     def _install(
         self,
         invocation: Invocation,
-        names: Sequence[str],
+        leaves: Leaves,
         values: Sequence[Any],
-        groups: Sequence[str | None],
         args: tuple,
         keywords: dict[str, Any],
     ) -> None:
         """Let calls like this one run natively, where they can. Such a call has been answered: what fails now is not its
-        failure."""
+        failure. `values` are those of the leaves, and of the arrays that were found outside."""
         if not self._can_be_native or invocation.touches:
             return
         try:
             with COMPILING:
-                self._install_entry(invocation, names, values, groups, args, keywords)
+                self._install_entry(invocation, leaves, values, args, keywords)
         except Exception as error:
             self._can_be_native = False
             self._log.append(f"calls stay in Python: {type(error).__name__}: {error}")
@@ -424,9 +518,8 @@ class JitFunction(Specialiser):
     def _install_entry(
         self,
         invocation: Invocation,
-        names: Sequence[str],
+        leaves: Leaves,
         values: Sequence[Any],
-        groups: Sequence[str | None],
         args: tuple,
         keywords: dict[str, Any],
     ) -> None:
@@ -435,9 +528,10 @@ class JitFunction(Specialiser):
 
         if not fast_call.available() or not fast_call.call_natively(type(self)):
             return
-        call = place_leaves(names, values, groups, self._names, args, keywords, self._writes())
+        call = place_leaves(*leaves, self._names, args, keywords, self._writes())
         if call is None:
             return
+        call.hold_outside(values)
         call.long = invocation.fastest > LONG
         call.earlier = self._before(invocation.program)
         entry = native_entry(call, invocation)
@@ -458,14 +552,14 @@ class JitFunction(Specialiser):
 
         self._look_again()
         args, kwargs = self._adopted(args, kwargs)
-        names, values, groups = self._leaves(args, kwargs)
-        types = self._types(names, values, groups)
+        _, values, _ = leaves = self._leaves(args, kwargs)
+        types = self._types(*leaves)
         pattern = types
         if self.dynamic is True:
             pattern = generalised(types, [(k, a) for k, t in enumerate(types) for a in range(len(t.extents))])
         try:
             with COMPILING:
-                return Lowered(self, self._lower(pattern, types, values))
+                return Lowered(self, self._lower(pattern, types, values)[0])
         except Respecialise as request:
             self._learn(request)
             return self.lower(*args, **kwargs)
@@ -493,13 +587,14 @@ class JitFunction(Specialiser):
         strategies = "strategies" not in self._names and bool(kwargs.pop("strategies", False))
         self._look_again()
         args, kwargs = self._adopted(args, kwargs)
-        names, values, groups = self._leaves(args, kwargs)
-        types = self._types(names, values, groups)
-        found = self._find(types)
+        leaves = self._leaves(args, kwargs)
+        found = self._found(self._types(*leaves), leaves)
         program = found[0] if found else self.lower(*args, **kwargs).program
         if program.module is None:
+            call = self._with_inputs(leaves, program.inputs)
+            assert call is not None
             with COMPILING:
-                again = self._lower(program.arguments, types, values)
+                again, *_ = self._lower(program.arguments, self._types(*call), call[1], program.inputs)
             again.remarks, program = program.remarks, again
         return explain(program, self.target, self._log, found is not None, self.machine, strategies)
 

@@ -10,6 +10,7 @@ from ...interface.errors import DTypeError, UnsupportedError
 from ...interface.structures import Again, Seen, Structure
 from ..call.invoke import Invocation
 from ..specialise.specialiser import COMPILING
+from .adoption import LeavesOfLibrary
 
 if TYPE_CHECKING:
     from ....runtime.cuda.kernel_resources import KernelResources
@@ -125,7 +126,10 @@ class Compiled:
         """A call with NumPy arrays, or arrays of the device."""
         self._check_outside()
         out = None if self._owner._has_out else kwargs.pop("out", None)
-        names, values, groups = self._owner._leaves(args, kwargs)
+        call = self._owner._with_inputs(self._owner._leaves(args, kwargs), self.program.inputs)
+        if call is None:
+            raise self._changed("an array from outside")
+        names, values, groups = call
         values = self._adopted(values)
         types = self._owner._types(names, self._described(values), groups)
         extents = binding(self.program.arguments, types) if _agree(self.program.arguments, types) else None
@@ -142,16 +146,23 @@ class Compiled:
             )
         seen = Seen()
         self._owner._bound_leaves(args, kwargs, seen)
-        return self._invocation(values)(self.program, kernel, types)([*values, *seen.objects], out)
+        everything = [*values, *seen.objects]
+        invocation = self._invocation(values)(self.program, kernel, types)
+        if isinstance(call, LeavesOfLibrary):
+            return call.results(self.program, lambda: invocation(everything, out))
+        return invocation(everything, out)
 
     def _check_outside(self) -> None:
         """What was read outside the function is part of what was compiled."""
         other = next((read for read in self.program.captured if not read.holds()), None)
         if other is not None:
-            raise UnsupportedError(
-                f"{other} is not what it was when the function was lowered",
-                hint="lower it again, or call the jitted function, which compiles again",
-            )
+            raise self._changed(str(other))
+
+    def _changed(self, what: str) -> UnsupportedError:
+        return UnsupportedError(
+            f"{what} is not what it was when the function was lowered",
+            hint="lower it again, or call the jitted function, which compiles again",
+        )
 
     # What arrays of a call are: here NumPy's.
 

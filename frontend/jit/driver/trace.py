@@ -35,6 +35,7 @@ class TracedFunction(JitFunction):
     """A function and its specialisations, each from one run of it. Made by `nt.trace`."""
 
     _on_disk = False
+    _takes_outside = False
 
     def __init__(self, function: Callable[..., Any], **options: Any):
         self.traced = function.function if isinstance(function, JitFunction) else function

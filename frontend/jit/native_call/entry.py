@@ -42,6 +42,7 @@ from ....runtime.cpu.call_layout import (
 )
 from ....runtime.cpu.fast_call import Entry, word_at
 from ....runtime.pool import POOL, SMALLEST
+from ...interface.captured import Read
 from ...interface.structures import build
 from ..call.invoke import VIEWS, Invocation, addressable, late_result, read_only
 from .extents import ExtentWriter
@@ -127,6 +128,7 @@ class _Writer(ExtentWriter):
         call, invocation, entry = self.call, self.invocation, self.result
         program = invocation.program
         objects = len(call.passed) + sum(length for _, _, length, _ in call.tuples)
+        held, objects = objects, objects + len(call.held)
         self._need(objects <= MAX_OBJECTS and len(program.outputs) <= MAX_OUTPUTS)
         self._need(
             not invocation.allocates and not invocation.told
@@ -144,11 +146,11 @@ class _Writer(ExtentWriter):
             if call.sources[k] != NO_SOURCE:
                 self._argument(k, argument, call.values[k])
             else:
-                self._need(argument.kind == "static")  # a default that is an array is read in Python
+                self._need(argument.kind == "static")
         given = self._out()
         outputs = [self._output(k, one, given) for k, one in enumerate(program.outputs)]
         form, leaves, finish = self._results()
-        groups = guards(invocation.program.captured, entry.keep)
+        groups = guards([*program.captured, *self._found_again()], entry.keep)
         conditions = [self._condition(guard) for guard in program.guards] if self.open else []
         exclusions = self._exclusions() if self.open else []
         self._need(len(self.slots) <= MAX_SLOTS and len(self.names) <= MAX_NAMES)
@@ -168,7 +170,10 @@ class _Writer(ExtentWriter):
                 exclusion_words=entry.block(_joined(exclusions)),
                 records=len(self.records),
                 record_words=entry.block(_joined(self.records)),
-                spread=bool(call.tuples),
+                spread=bool(call.tuples or call.held),
+                held=entry.block([entry.keep(array) for array in call.held]),
+                held_count=len(call.held),
+                held_target=held,
                 slot_count=self.constant_slots,
                 slots=entry.block(self.slots),
                 output_count=len(outputs),
@@ -186,6 +191,12 @@ class _Writer(ExtentWriter):
         )
         entry.keep(self.kernel)
         return entry
+
+    def _found_again(self) -> list[Read]:
+        """That arrays from outside are the objects which this call has found."""
+        inputs = self.invocation.program.inputs
+        values = self.call.values[len(self.call.values) - len(inputs) :]
+        return [Read(i.owner, i.step, i.place, value) for i, value in zip(inputs, values, strict=True)]
 
     def _record(self, words: list[int]) -> None:
         words[1] = len(words)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import CellType, FunctionType, ModuleType
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 from ....runtime.cpu.call_kinds import Guarded
 from ....runtime.cpu.call_layout import GUARD_GROUP, Offsets
 from ....runtime.cpu.fast_call import has_versions, word_at
-from ...interface.captured import Absent, Captured, Read, Step
+from ...interface.captured import Absent, Read, Step
 from ...interface.source import FunctionSource
 from .leaves import Declined
 
@@ -27,7 +27,7 @@ _KEYS = (str, int, float, bool, bytes, type(None))
 MAX_PAIRS = 4096
 
 
-def guards(captured: Captured, keep: Callable[[Any], int]) -> list[list[int]]:
+def guards(captured: Iterable[Read], keep: Callable[[Any], int]) -> list[list[int]]:
     """What was read outside: one group an object that was looked into.
 
     `keep` makes an object live as long as the entry, and gives its address. What is no longer what was compiled in
@@ -74,6 +74,8 @@ class _Groups:
             self._dict(read.owner, read.name)
         elif type(read.owner) is dict and read.step in (Step.KEYS, Step.LENGTH):
             self._keys(read.owner)
+        elif isinstance(read.owner, tuple) and read.step == Step.ITEM:
+            return  # a tuple does not change
         else:
             raise Declined
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ....runtime.cpu.call_layout import NO_SOURCE
 from ...interface.structures import LEAVES, parts_of
@@ -31,9 +33,22 @@ class Call:
     mutates: bool
     out: int = NO_SOURCE
     """The object that is the caller's `out`, where the function has no parameter of that name."""
+    held: list[np.ndarray] = field(default_factory=list)
+    """Arrays that are the same in every call of an entry, defaults and those from outside: the last objects."""
     long: bool = False
     earlier: Sequence[Sequence[ArgumentType]] = ()
     """What the programs are for that come before the one that runs: where both fit, they do."""
+
+    def hold_outside(self, values: Sequence[Any]) -> None:
+        """Put arrays behind the objects of the call: those that are defaults, and what `values` has beyond its own."""
+        own = len(self.values)
+        first = len(self.passed) + sum(length for _, _, length, _ in self.tuples)
+        self.sources += [NO_SOURCE] * (len(values) - own)
+        self.values = values
+        for k, value in enumerate(values):
+            if self.sources[k] == NO_SOURCE and isinstance(value, np.ndarray):
+                self.sources[k] = first + len(self.held)
+                self.held.append(value)
 
 
 class Declined(Exception):

@@ -11,13 +11,14 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ....dialects.attributes import NT_FASTMATH
-from ....dialects.diagnostic import Diagnostic
+from ....dialects.diagnostic import Diagnostic, NestorError
 from ....lowering.abi.error_codes import RAISE
 from ....runtime import disk_cache
 from ....runtime.cpu import fast_call
 from ....runtime.fork_lock import QuietLock
 from ...interface.argument_types import ArgumentType, binding, generalised, static_type, without_extents
 from ...interface.errors import Respecialise, UnsupportedError
+from ...interface.outside_arrays import NO_INPUTS, Input, Inputs, are_few_integers
 from ...interface.source import source_of
 from ...interface.spec import ScalarSpec
 from ...interface.static_values import is_object
@@ -27,6 +28,7 @@ from .options import dynamic_mode, fastmath_flags, machine_name
 
 if TYPE_CHECKING:
     from ...interface.program_parts import Program
+    from .outside_arrays import OutsideArrays
     from .stages import Kernel
 
 COMPILING = QuietLock()
@@ -42,6 +44,9 @@ MAX_ATTEMPTS = 16
 """Maximum number of rounds of lowering, each with more known at compile time."""
 
 
+Types = tuple[ArgumentType, ...]
+
+
 class Specialiser(fast_call.NativeCallable):
     """A function, the options that it is compiled with, and its programs.
 
@@ -51,6 +56,12 @@ class Specialiser(fast_call.NativeCallable):
 
     _on_disk: ClassVar[bool] = True
     """Whether programs are kept for other processes."""
+
+    _takes_outside: ClassVar[bool] = True
+    """Whether arrays from outside are arguments of programs."""
+
+    _libraries: Any
+    """What knows the arrays of other libraries."""
 
     def __init__(
         self,
@@ -114,24 +125,58 @@ class Specialiser(fast_call.NativeCallable):
 
     # ---- programs ------------------------------------------------------------------------------------
 
-    def _find(self, types: tuple[ArgumentType, ...]) -> tuple[Program, Kernel] | None:
-        """A compiled program that serves these extents."""
+    def _find(self, types: Types, inputs: Inputs = NO_INPUTS) -> tuple[Program, Kernel] | None:
+        """A compiled program that serves these extents; `types` are those of its inputs too."""
         for program, kernel in self._compiled.get(without_extents(types), ()):
-            extents = binding(program.arguments, types)
-            if extents is None or not self._still_valid(program):
-                continue
-            if all(guard.holds(extents) for guard in program.guards):
+            if program.inputs.key == inputs.key and self._fits(program, types) and self._still_valid(program):
                 return program, kernel
         return None
 
-    def _compile_for(self, types: tuple[ArgumentType, ...], values: Sequence[Any]) -> tuple[Program, Kernel]:
+    @staticmethod
+    def _fits(program: Program, types: Types) -> bool:
+        """Whether a program for arguments like these takes their extents."""
+        extents = binding(program.arguments, types)
+        return extents is not None and all(guard.holds(extents) for guard in program.guards)
+
+    def _under_way(
+        self,
+        types: Types,
+        values: Sequence[Any],
+        inputs: Iterable[Input] = (),
+        compiled_in: Callable[[Any], bool] | None = None,
+    ) -> OutsideArrays | None:
+        """The arrays from outside of a program that is to be lowered; None where they are compiled in."""
+        if not self._takes_outside:
+            return None
+        from .outside_arrays import OutsideArrays
+
+        return OutsideArrays(
+            types,
+            values,
+            tuple(inputs),
+            mutates=self._writes(),
+            is_open=self.dynamic is True,
+            libraries=self._libraries,
+            **({} if compiled_in is None else {"compiled_in": compiled_in}),
+        )
+
+    def _compile_for(
+        self,
+        types: Types,
+        values: Sequence[Any],
+        inputs: Inputs = NO_INPUTS,
+        asked: tuple[Types, Sequence[Any]] | None = None,
+    ) -> tuple[Program, Kernel]:
+        """A new program. `types` and `values` are those of the arguments, and of `inputs` that it is known to take;
+        `asked` are those of the arguments alone."""
         from ....dialects.diagnostic import LoweringError
         from ....dialects.remarks import listening
         from .stages import build
 
-        request = self._request(types, values)
-        baked, rigid = set(self._baked), without_extents(types) in self._rigid
-        program = self._lower(self._pattern(types), types, values)
+        asked = (types, values) if asked is None else asked
+        request = self._request(*asked)
+        baked, rigid = set(self._baked), self._rigid.copy()
+        program, types, values = self._lower(self._pattern(types), types, values, inputs)
         try:
             with listening(program.remarks.append):
                 kernel, _ = build(program.module, program.name, self.target, machine=self.machine)
@@ -140,8 +185,8 @@ class Specialiser(fast_call.NativeCallable):
                 raise
             # Nobody asked for unknown extents: what cannot be compiled for all of them is compiled for these.
             self._log.append(f"compiled again with more known: {error.diagnostic.message}")
-            self._rigid.add(without_extents(types))
-            return self._compile_for(types, values)
+            self._rigid.update((without_extents(types), without_extents(asked[0])))
+            return self._compile_for(types, values, program.inputs, asked)
         if program.may_change and calls_python(program.module) and getattr(kernel, "sites", True):
             raise UnsupportedError(
                 "a function that changes objects of its arguments, prints or calls Python, and may raise is not supported: "
@@ -151,7 +196,8 @@ class Specialiser(fast_call.NativeCallable):
         if self.strict and program.remarks:
             raise _strictness(program.remarks)
         if request is not None:
-            is_rigid = not rigid and without_extents(program.arguments) in self._rigid
+            family = without_extents(program.arguments)
+            is_rigid = family not in rigid and family in self._rigid
             reason = disk.store(request, program, kernel, baked=sorted(self._baked - baked), rigid=is_rigid)
             if reason is not None:
                 self._log.append(f"not kept on the disk: {reason}")
@@ -194,7 +240,7 @@ class Specialiser(fast_call.NativeCallable):
             del self._compiled[family]
         self._leave_native()
 
-    def _request(self, types: tuple[ArgumentType, ...], values: Sequence[Any]) -> disk.Request | None:
+    def _request(self, types: Types, values: Sequence[Any]) -> disk.Request | None:
         """What is asked of the disk for these arguments; None where nothing is."""
         is_kept = self.target == "cpu" and self._on_disk and isinstance(self.function, FunctionType)
         if not is_kept or not disk_cache.is_on():
@@ -203,10 +249,18 @@ class Specialiser(fast_call.NativeCallable):
         return disk.Request(self.function, options, self._pattern(types), values)  # pyright: ignore
 
     def _from_disk(
-        self, request: disk.Request | None, types: tuple[ArgumentType, ...]
+        self, request: disk.Request | None, types: Types, with_inputs: Callable[[Inputs], Types | None]
     ) -> tuple[Program, Kernel] | None:
-        """A program that another process has compiled for this request."""
-        found = None if request is None else disk.load(request)
+        """A program that another process has compiled for this request; `with_inputs` gives the types of all arguments."""
+
+        def fits(program: Program) -> bool:
+            if not program.inputs:
+                return True
+            known = with_inputs(program.inputs) if self._takes_outside else None
+            same = known is not None and without_extents(known) == without_extents(program.arguments)
+            return same and self._fits(program, known)  # pyright: ignore
+
+        found = None if request is None else disk.load(request, fits)
         if found is None:
             return None
         if isinstance(found, str):
@@ -229,7 +283,7 @@ class Specialiser(fast_call.NativeCallable):
         )
         return self._kept(program, kernel)
 
-    def _pattern(self, types: tuple[ArgumentType, ...]) -> tuple[ArgumentType, ...]:
+    def _pattern(self, types: Types) -> Types:
         """The types to compile for: which extents are left open."""
         family = without_extents(types)
         if self.dynamic is False or family in self._rigid:
@@ -255,31 +309,66 @@ class Specialiser(fast_call.NativeCallable):
         )
 
     def _lower(
-        self, pattern: tuple[ArgumentType, ...], types: tuple[ArgumentType, ...], values: Sequence[Any] | None
-    ) -> Program:
+        self, pattern: Types, types: Types, values: Sequence[Any], inputs: Inputs = NO_INPUTS
+    ) -> tuple[Program, Types, Sequence[Any]]:
+        """The program for `pattern`, and the types and values of all of its arguments. Where arrays from outside cannot
+        be arguments of it, for something has to be known of them, those of a few integers are compiled in, or all."""
+        outside = self._under_way(types, values, inputs)
+        try:
+            return self._lowered(pattern, types, values, outside)
+        except NestorError as error:
+            if outside is None or not outside.inputs:
+                raise
+            first, count = error, len(types) - len(inputs)
+        found = outside.values[count:]
+        for compiled_in in (are_few_integers, lambda _: True):
+            if not any(map(compiled_in, found)):
+                continue
+            try:
+                again = self._under_way(types[:count], values[:count], (), compiled_in)
+                return self._lowered(pattern[:count], types[:count], values[:count], again)
+            except NestorError:
+                pass
+        raise first
+
+    def _lowered(
+        self, pattern: Types, types: Types, values: Sequence[Any], outside: OutsideArrays | None
+    ) -> tuple[Program, Types, Sequence[Any]]:
         from ...script.program import lower
 
         source = source_of(self.function)
         for _ in range(MAX_ATTEMPTS):
             try:
-                program = lower(source, pattern, may_write=self._writes(), boundscheck=self.boundscheck)
+                program = lower(
+                    source,
+                    pattern,
+                    may_write=self._writes(),
+                    boundscheck=self.boundscheck,
+                    outside=outside,
+                )
                 _grant_fastmath(program.module, self.fastmath)
-                self._log.append(f"compiled for {', '.join(map(str, pattern)) or 'no arguments'}")
-                return program
+                names = ", ".join(map(str, program.arguments))
+                self._log.append(f"compiled for {names or 'no arguments'}")
+                return program, *((types, values) if outside is None else (outside.types, outside.values))
             except Respecialise as request:
                 self._log.append(f"compiled again with more known: {request}")
                 if request.writes or request.objects:
                     raise
-                pattern, types = self._more_known(request, pattern, types, values)
+                if outside is not None:
+                    pattern, types, values = outside.joined(pattern), outside.types, outside.values
+                if not request.overlap:
+                    pattern, types = self._more_known(request, pattern, types, values)
+                if outside is not None:
+                    outside.types = types
         raise AssertionError("lowering keeps asking for more compile-time values")
 
     def _more_known(
         self,
         request: Respecialise,
-        pattern: tuple[ArgumentType, ...],
-        types: tuple[ArgumentType, ...],
-        values: Sequence[Any] | None,
-    ) -> tuple[tuple[ArgumentType, ...], tuple[ArgumentType, ...]]:
+        pattern: Types,
+        types: Types,
+        values: Sequence[Any],
+    ) -> tuple[Types, Types]:
         if request.shapes:
             if any(e is not None and not isinstance(e, int) for t in types for e in t.extents):
                 raise UnsupportedError(
@@ -291,7 +380,7 @@ class Specialiser(fast_call.NativeCallable):
         changed = list(pattern)
         for position in request.arguments:
             name = pattern[position].name
-            if values is None or isinstance(values[position], ScalarSpec):
+            if isinstance(values[position], ScalarSpec):
                 raise UnsupportedError(
                     f"argument '{name}': {request.why}", hint=f"pass a value for '{name}' instead of a spec"
                 )
