@@ -6,18 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from xdsl.dialects import arith
-from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 
 from ...dialects.nest import IndexOp
-from ..interface.errors import IndexRangeError, Respecialise, ShapeError, UnsupportedError
+from ..interface.errors import DTypeError, IndexRangeError, Respecialise, ShapeError, UnsupportedError
 from ..values.arithmetic import affine_of, require_static
-from ..values.contents import as_tensor, read
+from ..values.contents import read
 from ..values.extents import Affine, Atom
-from ..values.graph import INDEX, Graph
-from ..values.promotion import WEAK_DTYPES
-from ..values.tensors import cast, to_scalar
+from ..values.graph import Graph
+from ..values.indices import integer_of
 from ..values.values import Array, Axis, Scalar, Static, Tensor, Value, describe
 
 
@@ -94,7 +91,7 @@ def _checked(graph: Graph, item: Item, axis: Axis, name: str, position: int) -> 
     if isinstance(item, Static) and isinstance(item.value, bool | np.bool_):
         index = None
     elif index is None and _is_integer(item):
-        index = Affine.of(Atom(as_index(graph, item)))
+        index = integer_of(graph, item)
     if index is None:
         raise graph.error(
             UnsupportedError,
@@ -103,6 +100,8 @@ def _checked(graph: Graph, item: Item, axis: Axis, name: str, position: int) -> 
         )
     if graph.island is not None:
         return graph.island.checked_index(index, axis.extent, name, position)
+    if not graph.assumptions.normal(axis.extent).is_of_extents():
+        return _checked_later(graph, index, axis.extent, name, position)
     if index.is_of_extents():
         try:
             return _known_in_bounds(graph, index, axis.extent, position)
@@ -162,17 +161,6 @@ def _is_integer(value: Value) -> bool:
     return isinstance(value, Scalar) and value.dtype.kind in "iu"
 
 
-def as_index(graph: Graph, value: Value) -> SSAValue:
-    """An integer computed at run time as an SSA value of type index."""
-    if graph.island is not None:
-        scalar = graph.island.scalar(value, WEAK_DTYPES[int])
-    else:
-        scalar = to_scalar(graph, cast(graph, as_tensor(graph, value), WEAK_DTYPES[int]))
-    op = arith.IndexCastOp.create(operands=[scalar], result_types=[INDEX])
-    graph.insert(op)
-    return op.results[0]
-
-
 # ---- slices -----------------------------------------------------------------------------------------
 
 
@@ -189,7 +177,7 @@ def _sliced(graph: Graph, axis: Axis, item: Slice) -> Axis:
     start = _bound(graph, item.start, n, Affine(0) if forward else n - 1, forward)
     stop = _bound(graph, item.stop, n, n if forward else Affine(-1), forward)
     span = stop - start if forward else start - stop
-    size = _clamp_low(graph, span)
+    size = _clamp_low(graph, span, n)
     if abs(step) != 1:
         size = graph.assumptions.divided(AffineBinaryOpKind.FloorDiv, size + (abs(step) - 1), abs(step))
     if size.known == 0:
@@ -210,12 +198,11 @@ def _extent(graph: Graph, size: Affine) -> Affine:
 def _bound(graph: Graph, value: Value | None, n: Affine, default: Affine, forward: bool) -> Affine:
     if value is None or (isinstance(value, Static) and value.value is None):
         return default
-    bound = affine_of(value)
+    bound = integer_of(graph, value)
     if bound is None:
         raise graph.error(
-            UnsupportedError,
-            f"a slice bound must be an integer, not {describe(value)}",
-            "use loop variables and extents",
+            DTypeError,
+            f"slice indices must be integers or None or have an __index__ method, not {describe(value)}",
         )
     if bound.known is not None:
         bound = bound if bound.known >= 0 else n + bound.known
@@ -224,7 +211,7 @@ def _bound(graph: Graph, value: Value | None, n: Affine, default: Affine, forwar
             raise Respecialise(bound.arguments(), why="the sign of a slice bound must be known")
         if bound.is_of_extents():
             raise Respecialise(shapes=True, why="the sign of a slice bound must be known")
-        raise graph.error(UnsupportedError, "the sign of this slice bound is not known at compile time")
+        bound = graph.wrapped(bound, n)
     low, high = (Affine(0), n) if forward else (Affine(-1), n - 1)
     return _clamp(graph, bound, low, high)
 
@@ -248,9 +235,9 @@ def _nonnegative(graph: Graph, affine: Affine) -> bool:
     return False
 
 
-def _clamp_low(graph: Graph, span: Affine) -> Affine:
+def _clamp_low(graph: Graph, span: Affine, n: Affine) -> Affine:
     if span.known is not None:
         return Affine(max(0, span.known))
     if _nonnegative(graph, span):
         return span
-    return graph.larger(span, Affine(0))
+    return graph.larger(span, Affine(0), n if n.is_of_extents() else None)

@@ -158,4 +158,6 @@ def _as_slice(value: Value) -> Item:
     if isinstance(value, Static) and isinstance(value.value, slice):
         s = value.value
         return Slice(Static(s.start), Static(s.stop), Static(s.step))
+    if isinstance(value, Group) and value.kind is slice:
+        return Slice(*value.items)
     return value

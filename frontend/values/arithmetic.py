@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from enum import Enum, IntEnum
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from xdsl.ir import Operation, SSAValue
@@ -23,7 +23,7 @@ from ..interface.errors import (
 )
 from ..interface.static_values import OPERATIONS, TEXT, methods_of, runs_own_code
 from .contents import as_tensor
-from .equal_extents import joined
+from .equal_extents import joined, may_repeat
 from .extents import Affine
 from .graph import Graph
 from .integer_ranges import is_within, require_fit
@@ -31,8 +31,9 @@ from .masked import masked_operation, side_by_side, takes_selected
 from .numbers import number_kind
 from .overflow import check_arithmetic
 from .promotion import WEAK_DTYPES, Operand, fits, ufunc_dtypes, weak_result
-from .tensors import BOOL, as_array, cast, constant, elementwise
+from .tensors import BOOL, as_array, as_readable, cast, constant, elementwise
 from .values import (
+    Array,
     Extents,
     Index,
     Scalar,
@@ -45,6 +46,9 @@ from .values import (
     operand_of,
     shape_text,
 )
+
+if TYPE_CHECKING:
+    from .islands import Island
 
 UFUNC_CLIP: np.ufunc = np._core.umath.clip  # pyright: ignore
 _ROWS: dict[str, Elementwise] = {
@@ -453,11 +457,28 @@ def compute_dtypes(
 
 def emit(graph: Graph, row: Elementwise, operands: Sequence[Value], dtypes: Sequence[np.dtype]) -> Value:
     """One operation of the table on operands converted to `dtypes`."""
-    extents = broadcast_extents(graph, [extents_of(o) for o in operands], has_ones=graph.island is not None)
+    shapes = [extents_of(o) for o in operands]
+    extents = broadcast_extents(graph, shapes, has_ones=True)
     if graph.island is not None:
         return graph.island.elementwise(row, operands, dtypes, extents)
+    if any(may_repeat(graph, shape, extents) for shape in shapes):
+        return _by_elements(graph, row, operands, dtypes, extents)
     tensors = [convert(graph, o, d) for o, d in zip(operands, dtypes, strict=True)]
     return finished(elementwise(graph, row, tensors, extents))
+
+
+def _by_elements(
+    graph: Graph, row: Elementwise, operands: Sequence[Value], dtypes: Sequence[np.dtype], extents: Extents
+) -> Value:
+    """An operation on arrays whose extents may turn out to be 1: an island, which finds out where they are read."""
+    from .assemble import fresh
+
+    readable = [as_readable(o) for o in operands]
+
+    def write(island: Island, target: Array) -> None:
+        island.assign(target, island.elementwise(row, readable, dtypes, extents))
+
+    return fresh(graph, BOOL if row.result == "bool" else dtypes[-1], extents, write)
 
 
 def finished(tensor: Tensor) -> Value:

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import arith, cf
-from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.builtin import StringAttr, f64
 from xdsl.ir import SSAValue
 
 from ...dialects.attributes import KIND
 from ..interface.errors import Respecialise, UnsupportedError
-from .extents import Affine, Atom
+from .extents import Affine, Atom, greatest
 from .graph import Graph
 from .values import Extents
 
@@ -32,6 +32,37 @@ def require_equal(graph: Graph, a: Affine, b: Affine, why: str, kind: str = "Val
         return False
     _check(graph, _is_same(graph, a, b), f"{why}: extents differ", kind)
     return True
+
+
+def run_extent(graph: Graph, size: Affine) -> Affine:
+    """An integer that only the run knows as an extent: a negative one is ValueError there."""
+    if (size.least().lower_bound() or -1) >= 0:
+        return size
+    emitter = graph.emitter()
+    holds = emitter.cmp("sge", graph.index(size), graph.constant_index(0))
+    _check(graph, holds, "negative dimensions are not allowed")
+    return graph.larger(size, Affine(0))
+
+
+def require_size(graph: Graph, extents: Extents, itemsize: int) -> None:
+    """A check of the run that an array of a shape that only it knows can be addressed."""
+    unknown = [e for e in extents if not graph.assumptions.normal(e).is_of_extents()]
+    if not unknown or (len(extents) == 1 and greatest(unknown[0]).is_of_extents()):
+        return
+    emitter = graph.emitter()
+    size = emitter.const(float(itemsize), f64)
+    for extent in extents:
+        number = emitter.op(arith.SIToFPOp, (graph.integer(extent),), f64)
+        size = emitter.op(arith.MulfOp, (size, number))
+    holds = emitter.cmp("olt", size, emitter.const(float(1 << 62), f64))
+    text = "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size."
+    _check(graph, holds, text)
+
+
+def require_positive(graph: Graph, extent: Affine, text: str) -> None:
+    """A check of the run that there is an element: ValueError with this text."""
+    emitter = graph.emitter()
+    _check(graph, emitter.cmp("sgt", graph.index(extent), graph.constant_index(0)), text)
 
 
 def is_open(graph: Graph, difference: Affine) -> bool:
@@ -93,6 +124,17 @@ def may_be_one(graph: Graph, extent: Affine) -> bool:
         raise Respecialise(shapes=True, why="an extent of 0 or 1 that is computed from others")
     low = extent.least().lower_bound()
     return low is None or low < 2
+
+
+def may_repeat(graph: Graph, own: Extents, shape: Extents) -> bool:
+    """Whether an operand of extents `own` is repeated along an axis of `shape`, which only the run knows."""
+    pairs = zip(reversed(own), reversed(shape), strict=False)
+    return any(e.known is None and not e.equals(s) and _may_become_one(graph, e, s) for e, s in pairs)
+
+
+def _may_become_one(graph: Graph, own: Affine, extent: Affine) -> bool:
+    normal = graph.assumptions.normal
+    return not normal(own).is_of_extents() and normal(own - extent).known != 0 and may_be_one(graph, own)
 
 
 def own_index(graph: Graph, own: Extents, shape: Extents, indices: Sequence[Affine]) -> list[Affine]:

@@ -22,7 +22,8 @@ class Atom:
     inclusive; `value` makes its SSA value (of type index) on first use.
 
     `dim` names the extent of an argument; `argument` is the position of the integer argument it comes from;
-    `witness` is its value in the call being compiled; `extreme` says of which two integers it is the lesser or greater.
+    `witness` is its value in the call being compiled; `extreme` says of which two integers it is the lesser or
+    greater, or which bound it is counted from the end of which extent ("wrapped").
     """
 
     __slots__ = ("_make", "_value", "argument", "dim", "extreme", "high", "key", "low", "parent", "witness")
@@ -123,7 +124,7 @@ class Affine:
             end: Affine | None = None
             if atom.high is not None and (of_extents or not Affine.of(atom).is_of_extents()):
                 end = None if atom.low is None else Affine(atom.low)
-                end = _greatest(atom.high) if coefficient < 0 else end
+                end = greatest(atom.high) if coefficient < 0 else end
             total += (end if end is not None else Affine.of(atom)) * coefficient
         return total
 
@@ -173,7 +174,7 @@ class Affine:
         return AffineList((expr,), tuple(operands))
 
 
-def _greatest(affine: Affine) -> Affine:
+def greatest(affine: Affine) -> Affine:
     """An affine form it never exceeds."""
     return -((-affine).least())
 
@@ -314,8 +315,9 @@ class Assumptions:
     def _plain_atom(self, atom: Atom) -> Affine:
         if atom.extreme is not None:
             name, *sides = atom.extreme
-            plain = frozenset([(p.constant, frozenset(p.terms)) for p in map(self._plain, sides)])
-            return Affine.of(self._extremes.setdefault((name, plain), atom))
+            plain = [(p.constant, frozenset(p.terms)) for p in map(self._plain, sides)]
+            key = tuple(plain) if name == "wrapped" else frozenset(plain)
+            return Affine.of(self._extremes.setdefault((name, key), atom))
         if atom.key is None:
             return Affine.of(atom)
         kind, numerator, divisor = atom.key

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -86,6 +86,8 @@ class Graph:
         """Arrays of which nothing says which alias they are, and something asked."""
         self.checked: set[Any] = set()
         """Checks of arguments that have been made, and the blocks they are in (`integer_ranges.py`)."""
+        self.run_integers: dict[Hashable, Atom] = {}
+        """Numbers that only the run knows, as the integers that indices and extents are made of (`indices.py`)."""
         self.may_stop = False
         """Whether something before may have ended the program: an `assert`, a `raise`."""
         self.has_acted = False
@@ -304,11 +306,13 @@ class Graph:
         """min(a, b) as an SSA value."""
         return self._extreme(arith.MinSIOp, a, b, min)
 
-    def larger(self, a: Affine, b: Affine) -> Affine:
-        """max(a, b) as an SSA value."""
-        return self._extreme(arith.MaxSIOp, a, b, max)
+    def larger(self, a: Affine, b: Affine, high: Affine | None = None) -> Affine:
+        """max(a, b) as an SSA value, which is known never to exceed `high`."""
+        return self._extreme(arith.MaxSIOp, a, b, max, high)
 
-    def _extreme(self, op_type: type[Operation], a: Affine, b: Affine, choose: Any) -> Affine:
+    def _extreme(
+        self, op_type: type[Operation], a: Affine, b: Affine, choose: Any, high: Affine | None = None
+    ) -> Affine:
         op = op_type.create(operands=[self.index(a), self.index(b)], result_types=[INDEX])
         value = self.insert(op)
         assert value is not None
@@ -316,17 +320,26 @@ class Graph:
         low = choose(lows) if len(lows) == 2 or (lows and choose is max) else None
         seen = [w for w in (a.witness(), b.witness()) if w is not None]
         witness = choose(seen) if len(seen) == 2 else None
-        return Affine.of(Atom(value, low=low, witness=witness, extreme=(op_type.name, a, b)))
+        if choose is min and b.is_of_extents():
+            high = b
+        return Affine.of(Atom(value, low=low, high=high, witness=witness, extreme=(op_type.name, a, b)))
 
     def unchecked_index(self, index: Affine, extent: Affine) -> Affine:
         """A Python index that the user says is in bounds: wrapped where it may be negative."""
         low = index.least().lower_bound()
         if low is not None and low >= 0:
             return index
+        return Affine.of(Atom(self._counted(index, extent), low=0, high=extent - 1))
+
+    def wrapped(self, index: Affine, extent: Affine) -> Affine:
+        """A bound of a slice that may be negative, and then counts from the end."""
+        return Affine.of(Atom(self._counted(index, extent), extreme=("wrapped", index, extent)))
+
+    def _counted(self, index: Affine, extent: Affine) -> SSAValue:
+        """`index`, or where it is negative `index + extent`."""
         emitter, value = self.emitter(), self.index(index)
         negative = emitter.cmp("slt", value, self.constant_index(0))
-        wrapped = emitter.select(negative, self.index(index + extent), value)
-        return Affine.of(Atom(wrapped, low=0, high=extent - 1))
+        return emitter.select(negative, self.index(index + extent), value)
 
     def constant_index(self, value: int) -> SSAValue:
         result = self.insert(arith.ConstantOp(IntegerAttr(value, INDEX)))

@@ -73,6 +73,8 @@ class Island:
         self._memrefs: dict[Buffer, SSAValue] = {}
         self._written: dict[Buffer, None] = {}
         self._stores: list[Buffer] = []
+        self._ages: dict[SSAValue, int] = {}
+        """Of loads: how many stores were compiled before them."""
         self._reads: list[tuple[Buffer, SourceLocation]] = []
         """Of copies that NumPy would share, and where in the source they are."""
         self._scalars: dict[SSAValue, SSAValue] = {}
@@ -112,6 +114,7 @@ class Island:
         buffer = array.buffer
         op = LoadOp(self.memref(buffer), affine_list(_root_indices(array, indices)))
         self.graph.insert(op)
+        self._ages[op.result] = len(self._stores)
         op.result.name_hint = ir_name(buffer.name) or None
         return from_storage(self.graph.emitter(), op.result, element_type(buffer.dtype))
 
@@ -143,6 +146,10 @@ class Island:
         value = self.graph.insert(op)
         assert value is not None
         return Affine.of(Atom(value, low=0, high=extent - 1))
+
+    def age_of(self, loaded: SSAValue) -> int | None:
+        """How many stores were compiled before a load: two of one block with the same age find the same memory."""
+        return self._ages.get(loaded)
 
     # ---- numbers ------------------------------------------------------------------------------------
 

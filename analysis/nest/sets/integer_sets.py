@@ -59,6 +59,10 @@ def difference(first: Terms, second: Terms, constant: int = 0) -> Terms:
     return result
 
 
+MOST_CHOICES = 8
+"""Of how many values that are one of two others a system says which: isl looks at each combination of these."""
+
+
 class System:
     """A conjunction of integer constraints over named variables.
 
@@ -73,6 +77,7 @@ class System:
         self._resolved: dict[tuple[SSAValue, str], str] = {}
         self._rows: list[Row] = []
         self._constraints: list[str] = []
+        self._choices = 0
         self.has_computed_values = False
         """Whether a value computed inside `fixed_in` (no loop variable) has been named."""
 
@@ -255,11 +260,15 @@ class System:
         elif isinstance(owner, IndexOp):
             self._describe_index(owner, name, instance)
         else:
-            from ..values.scalar_facts import fact_of, is_wide
+            from ..values.scalar_facts import bounds_of_choice, fact_of, is_choice, is_wide
 
             if not is_wide(value):
                 return
-            if (fact := fact_of(owner, name, lambda v: self.name(v, instance))) is not None:
+            relate = fact_of
+            if is_choice(owner):
+                self._choices += 1
+                relate = fact_of if self._choices <= MOST_CHOICES else bounds_of_choice
+            if (fact := relate(owner, name, lambda v: self.name(v, instance))) is not None:
                 self.require(fact)
             if isinstance(owner, arith.MuliOp):
                 self._describe_multiple(owner, name, instance)

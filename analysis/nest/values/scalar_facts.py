@@ -35,6 +35,20 @@ def fact_of(op: Operation, result: str, name: Namer) -> str | None:
     return None if fact is None else fact(op, result, name)
 
 
+def is_choice(op: Operation) -> bool:
+    """Whether the constraint of `op` is a disjunction: a system is to be solved for each combination of these."""
+    return isinstance(op, arith.MinSIOp | arith.MaxSIOp | arith.SelectOp)
+
+
+def bounds_of_choice(op: Operation, result: str, name: Namer) -> str:
+    """What is certain of the result of an operation that chooses, without a disjunction."""
+    if isinstance(op, arith.SelectOp):
+        return "true"
+    a, b = map(name, op.operands)
+    relation = "<=" if isinstance(op, arith.MinSIOp) else ">="
+    return f"{result} {relation} {a} and {result} {relation} {b}"
+
+
 def _sum(op: Operation, result: str, name: Namer) -> str:
     return f"{result} = {name(op.operands[0])} + {name(op.operands[1])}"
 

@@ -6,7 +6,6 @@ import builtins
 
 import numpy as np
 
-from ...indexing.views import as_index
 from ...interface.errors import DTypeError, ShapeError, UnsupportedError
 from ...values.arithmetic import (
     affine_of,
@@ -21,8 +20,9 @@ from ...values.arithmetic import (
 )
 from ...values.checks import check
 from ...values.contents import as_tensor
-from ...values.extents import Affine, Atom
+from ...values.extents import Affine
 from ...values.graph import Graph
+from ...values.indices import integer_of
 from ...values.numbers import number_kind
 from ...values.promotion import WEAK_DTYPES
 from ...values.tensors import cast, reshape
@@ -111,7 +111,9 @@ def _bound(graph: Graph, value: Value) -> Affine:
     if affine is not None:
         return affine
     if isinstance(value, Scalar | Tensor) and not extents_of(value) and value.dtype.kind in "iu":
-        return Affine.of(Atom(as_index(graph, value)))
+        integer = integer_of(graph, value)
+        assert integer is not None
+        return integer
     raise graph.error(DTypeError, f"a bound of range must be an integer, not {describe(value)}")
 
 
@@ -183,6 +185,18 @@ def float_(graph: Graph, x: Value) -> Value:
 @handles(builtins.bool)
 def bool_(graph: Graph, x: Value) -> Value:
     return _converted(graph, x, bool)
+
+
+@handles(builtins.slice)
+def slice_(graph: Graph, *bounds: Value) -> Value:
+    """A slice as a value: its bounds may be known at run time only."""
+    if not 1 <= len(bounds) <= 3:
+        raise graph.error(DTypeError, f"slice expected 1 to 3 arguments, got {len(bounds)}")
+    none = Static(None)
+    start, stop, step = (none, bounds[0], none) if len(bounds) == 1 else (*bounds, none)[:3]
+    if all(isinstance(b, Static) for b in bounds):
+        return Static(slice(start.value, stop.value, step.value))  # pyright: ignore
+    return Group((start, stop, step), slice, ("start", "stop", "step"))
 
 
 @handles(builtins.tuple)

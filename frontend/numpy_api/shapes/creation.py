@@ -10,16 +10,26 @@ from xdsl.ir.affine import AffineBinaryOpKind
 
 from ...indexing.views import Slice, view
 from ...interface.errors import DTypeError, Respecialise, ShapeError, UnsupportedError
-from ...values.arithmetic import affine_of, apply, convert, copy, index_value
+from ...values.arithmetic import (
+    affine_of,
+    apply,
+    convert,
+    copy,
+    index_value,
+    reads_extents,
+    scalar_arguments,
+)
 from ...values.arithmetic import copy as copied
 from ...values.assemble import INT, axis_order, dtype_of_value, positions
 from ...values.contents import as_view
+from ...values.equal_extents import require_size
 from ...values.extents import Affine
 from ...values.graph import Graph
+from ...values.indices import integer_of
 from ...values.islands import check_assignable
 from ...values.nested import array_of, constant_array
 from ...values.numbers import number_kind
-from ...values.promotion import WEAK_DTYPES
+from ...values.promotion import WEAK_DTYPES, result_dtype
 from ...values.tensors import broadcast
 from ...values.values import (
     NOTHING,
@@ -28,6 +38,7 @@ from ...values.values import (
     Extents,
     Group,
     Static,
+    Tensor,
     Value,
     extents_of,
     is_array,
@@ -64,6 +75,7 @@ def check_size(graph: Graph, extents: Extents, dtype: np.dtype) -> None:
     if prod(known) * dtype.itemsize >= 1 << 63:
         text = "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size."
         raise graph.error(ShapeError, text)
+    require_size(graph, extents, dtype.itemsize)
 
 
 @handles(np.zeros)
@@ -271,7 +283,10 @@ def arange(
 def _arange(graph: Graph, bounds: tuple[Value, ...], dtype: Value) -> Value:
     """Integers of constant step may have an unknown length; else the bounds are compiled for."""
     request = dtype_of(graph, dtype)
-    affine = [affine_of(b) for b in bounds]
+    affine = [_counted_bound(graph, b) for b in bounds]
+    if request is None and any(affine_of(b) is None for b in bounds):
+        strong = [k for k in (number_kind(graph, b) for b in bounds) if isinstance(k, np.dtype)]
+        request = result_dtype(strong) if strong else None
     if any(a is None or a.known is None for a in affine):
         if all(a is not None for a in affine) and (len(affine) < 3 or affine[2].known):  # pyright: ignore
             return _counting(graph, affine, request)  # pyright: ignore
@@ -282,6 +297,17 @@ def _arange(graph: Graph, bounds: tuple[Value, ...], dtype: Value) -> Value:
     except (TypeError, ValueError, ZeroDivisionError) as error:
         raise graph.error(ShapeError, str(error)) from None
     return _as_sequence(graph, table)
+
+
+def _counted_bound(graph: Graph, value: Value) -> Affine | None:
+    """A bound as an integer that the run may know; None for what is to be known at compile time."""
+    if isinstance(value, Tensor) and not value.extents and _is_of_arguments(value):
+        return affine_of(value)
+    return integer_of(graph, value)
+
+
+def _is_of_arguments(value: Tensor) -> bool:
+    return bool(scalar_arguments([value])) or reads_extents(value.ssa)
 
 
 def _as_sequence(graph: Graph, table: np.ndarray) -> Value:
@@ -306,16 +332,15 @@ def _counting(graph: Graph, bounds: list[Affine], request: np.dtype | None) -> V
     if step == 0:
         raise graph.error(ShapeError, "Maximum allowed size exceeded")
     span = stop - start if step > 0 else start - stop
-    if not span.is_of_extents():
-        if span.arguments():
-            raise Respecialise(span.arguments(), why="the length of np.arange depends on it")
-        raise graph.error(
-            UnsupportedError, "an np.arange whose length depends on a loop variable is not supported"
-        )
-    count = span
+    is_open = not span.is_of_extents()
+    if is_open and span.arguments() and graph.island is None:
+        raise Respecialise(span.arguments(), why="the length of np.arange depends on it")
+    count = graph.larger(span, Affine(0)) if is_open and (span.least().lower_bound() or -1) < 0 else span
     if abs(step) != 1:
-        count = graph.assumptions.divided(AffineBinaryOpKind.FloorDiv, span + (abs(step) - 1), abs(step))
-    if count.known is None and not graph.assumptions.nonnegative(count - 2, "a range of two or more"):
+        count = graph.assumptions.divided(AffineBinaryOpKind.FloorDiv, count + (abs(step) - 1), abs(step))
+    if is_open:
+        require_size(graph, (count,), INT.itemsize)
+    elif count.known is None and not graph.assumptions.nonnegative(count - 2, "a range of two or more"):
         raise Respecialise(shapes=True, why="an np.arange of fewer than two items")
     count = Affine(max(count.known, 0)) if count.known is not None else count
     values = positions(graph, count)

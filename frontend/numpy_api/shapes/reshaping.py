@@ -11,11 +11,13 @@ from xdsl.ir.affine import AffineBinaryOpKind
 
 from ...indexing.views import transposed
 from ...interface.errors import DTypeError, Respecialise, ShapeError, UnsupportedError
-from ...values.arithmetic import affine_of, copy, reads_extents
+from ...values.arithmetic import affine_of, copy, reads_extents, scalar_arguments
 from ...values.assemble import opaque
 from ...values.contents import as_tensor, as_view, read
+from ...values.equal_extents import run_extent
 from ...values.extents import Affine
 from ...values.graph import Graph
+from ...values.indices import integer_of
 from ...values.tensors import as_array
 from ...values.tensors import reshape as reshape_tensor
 from ...values.values import (
@@ -40,21 +42,27 @@ def shape_argument(graph: Graph, values: Sequence[Value]) -> Extents:
     items = values[0].items if len(values) == 1 and isinstance(values[0], Group) else values
     if len(values) == 1 and isinstance(values[0], Static) and isinstance(values[0].value, tuple | list):
         items = [Static(v) for v in values[0].value]
-    extents: list[Affine] = []
-    for item in items:
-        affine = affine_of(item)
-        if affine is None and isinstance(item, Tensor) and reads_extents(item.ssa):
+    return tuple([_extent(graph, item) for item in items])
+
+
+def _extent(graph: Graph, item: Value) -> Affine:
+    """An extent: of extents of arguments and constants where it can be, else one that the run checks."""
+    affine = affine_of(item)
+    if affine is None and isinstance(item, Tensor) and not item.extents:
+        if reads_extents(item.ssa):
             raise Respecialise(shapes=True, why="a shape that is computed from extents")
-        if affine is None:
-            raise graph.error(DTypeError, f"a shape is made of integers, not {describe(item)}")
-        if affine.known is None and affine.over_dims() is None:
-            if affine.is_of_extents():
-                raise Respecialise(shapes=True, why="a shape that is a quotient of extents")
-            if affine.arguments() and graph.island is None:
-                raise Respecialise(affine.arguments(), why="a shape depends on an integer argument")
-            raise graph.error(UnsupportedError, "a shape that depends on a loop variable is not supported")
-        extents.append(affine)
-    return tuple(extents)
+        if scalar_arguments([item]):
+            static(graph, item, "a shape")
+    affine = integer_of(graph, item)
+    if affine is None:
+        raise graph.error(DTypeError, f"a shape is made of integers, not {describe(item)}")
+    if affine.known is not None or affine.over_dims() is not None:
+        return affine
+    if affine.is_of_extents():
+        raise Respecialise(shapes=True, why="a shape that is a quotient of extents")
+    if affine.arguments() and graph.island is None:
+        raise Respecialise(affine.arguments(), why="a shape depends on an integer argument")
+    return run_extent(graph, affine)
 
 
 def array_shape(graph: Graph, values: Sequence[Value]) -> Extents:

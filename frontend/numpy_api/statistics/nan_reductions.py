@@ -156,7 +156,7 @@ def _nan_extreme(
             "use np.where",
         )
     text = f"zero-size array to reduction operation f{combiner[:3]} which has no identity"
-    require_elements(graph, a, axes_of(graph, a, axis), combiner, text)
+    require_elements(graph, a, axes_of(graph, a, axis), text)
     dtype = dtype_of_value(graph, a)
     result = reduction(graph, combiner, a, dtype, axis, keepdims, None, numbers_in(graph, a))
     none = reduction(graph, "and", apply(graph, np.isnan, a), BOOL, axis, keepdims)
@@ -177,7 +177,7 @@ def _nan_place(
     if not with_nans(graph, a) or graph.island is not None or not extents_of(a):
         return place_of(graph, combiner, a, axis, keepdims, name)
     axes = axes_of(graph, a, axis)
-    require_elements(graph, a, axes, name, f"attempt to get {name} of an empty sequence")
+    require_elements(graph, a, axes, f"attempt to get {name} of an empty sequence")
     none = reduction(graph, "and", apply(graph, np.isnan, a), BOOL, axis, None)
     some = reduction(graph, "or", none, BOOL, None, None)
     check(graph, apply(graph, np.logical_not, some), "ValueError", "All-NaN slice encountered")

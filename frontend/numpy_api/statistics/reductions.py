@@ -18,6 +18,7 @@ from ...interface.errors import DTypeError, ShapeError, UnsupportedError
 from ...values.arithmetic import apply, broadcast_extents, convert, copy, emit, index_value, operate
 from ...values.assemble import dtype_of_value, positions
 from ...values.contents import as_tensor
+from ...values.equal_extents import require_positive
 from ...values.extents import Affine
 from ...values.graph import Graph, element_type
 from ...values.numbers import number_kind
@@ -196,14 +197,14 @@ def _nonzero(graph: Graph, a: Value) -> Value:
 # ---- extremes ---------------------------------------------------------------------------------------
 
 
-def require_elements(graph: Graph, a: Value, axes: tuple[int, ...], what: str, empty: str) -> None:
+def require_elements(graph: Graph, a: Value, axes: tuple[int, ...], empty: str) -> None:
     """Refuse to reduce over no element: NumPy raises ValueError."""
     for k in axes:
         extent = extents_of(a)[k]
         if extent.known == 0:
             raise graph.error(ShapeError, empty)
         if not graph.assumptions.nonnegative(extent - 1, "an extreme of at least one element"):
-            raise graph.error(UnsupportedError, f"the {what} of a slice that may be empty is not supported")
+            require_positive(graph, extent, empty)
 
 
 def extreme(
@@ -223,7 +224,7 @@ def extreme(
                 "specify 'initial'",
             )
         text = f"zero-size array to reduction operation {combiner} which has no identity"
-        require_elements(graph, a, axes_of(graph, a, axis), combiner, text)
+        require_elements(graph, a, axes_of(graph, a, axis), text)
     return reduction(graph, combiner, a, dtype_of_value(graph, a), axis, keepdims, initial, where)
 
 
@@ -268,7 +269,7 @@ def place_of(
     if graph.island is not None:
         raise graph.error(UnsupportedError, f"np.{name} is not supported among elements")
     axes = axes_of(graph, a, axis)
-    require_elements(graph, a, axes, name, f"attempt to get {name} of an empty sequence")
+    require_elements(graph, a, axes, f"attempt to get {name} of an empty sequence")
     if not extents_of(a):
         return copy(graph, ZERO, INT)
     where = Static(tuple(axes))
