@@ -81,6 +81,8 @@ class HostBody(NestBody):
         if isinstance(op, IfOp | scf.WhileOp | scf.ConditionOp):
             self.end_of_block()
             return self._control(op)
+        if isinstance(op, AllocOp | ForOp) and _allocates(op):
+            return self._sized(op)
         if isinstance(op, LoadOp) or any(v in self.deferred for v in op.operands):
             return self._defer(op)
         if isinstance(op, ForOp):
@@ -124,14 +126,21 @@ class HostBody(NestBody):
             return super().operation(op)
         self.launch([op])
 
+    def _sized(self, op: AllocOp | ForOp) -> None:
+        """A buffer, or a loop around such as kernels cannot make: the host reads the sizes and bounds back."""
+        self.end_of_block()
+        for operand in op.operands:
+            self._read_back(operand, op)
+        super().operation(op)
+
     def _control(self, op: IfOp | scf.WhileOp | scf.ConditionOp) -> None:
         """A branch or loop around bound nests is the host's, which reads its condition back; else it is one thread's."""
         if isinstance(op, scf.WhileOp):
             condition = op.before_region.block.last_op
             assert condition is not None
-            is_hosts = is_bound(op) or is_known_to_host(condition.operands[0])
+            is_hosts = is_bound(op) or _allocates(op) or is_known_to_host(condition.operands[0])
         else:
-            is_hosts = isinstance(op, scf.ConditionOp) or is_bound(op)
+            is_hosts = isinstance(op, scf.ConditionOp) or is_bound(op) or _allocates(op)
         if not is_hosts:
             return self.launch([op])
         if not isinstance(op, scf.WhileOp):
@@ -328,6 +337,15 @@ class HostBody(NestBody):
         )
         kernel.location = at.location
         return kernel
+
+
+def _allocates(op: Operation) -> bool:
+    """Whether a loop or branch makes a buffer as big as only the run knows, which no kernel does; not in bound loops."""
+    if isinstance(op, ForOp) and op.kind in BIND_AXES:
+        return False
+    if isinstance(op, AllocOp):
+        return bool(op.sizes)
+    return any(_allocates(inner) for region in op.regions for block in region.blocks for inner in block.ops)
 
 
 def _host_form(form: Linear, host_of: dict[SSAValue, SSAValue]) -> Linear:

@@ -198,6 +198,12 @@ def test_bounds_read_from_an_array(function):
     call_with_all(function, target="cpu" if function in NATIVE else "interp", dynamic=True)
 
 
+@pytest.mark.parametrize("function", [halved, broadcast, updated], ids=lambda f: f.__name__)
+def test_bounds_in_kernels(function):
+    """The host reads the sizes of temporaries back, and keeps the loops around them."""
+    call_with_all(function, (7,), target="cuda-sim")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("dynamic", [None, True])
 @pytest.mark.parametrize("target", ["cpu", "interp"])
