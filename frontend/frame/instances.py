@@ -223,6 +223,8 @@ _OF_NAMED_TUPLES = {"_replace": _Own(_replace), "_asdict": _Own(_as_dict)}
 def instance_attribute(frame: Frame, node: ast.Attribute, owner: Group) -> Value:
     """`owner.name`: an attribute of the object, or what its class has."""
     name, kind = node.attr, owner.kind
+    if kind is slice and owner.names is not None and name in owner.names:
+        return owner.items[owner.names.index(name)]
     if not is_class(kind):
         return container_method(frame, node, owner)
     found = outside.class_attribute(kind, name)

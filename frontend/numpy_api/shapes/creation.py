@@ -29,7 +29,7 @@ from ...values.indices import integer_of
 from ...values.islands import check_assignable
 from ...values.nested import array_of, constant_array
 from ...values.numbers import number_kind
-from ...values.promotion import WEAK_DTYPES, result_dtype
+from ...values.promotion import WEAK_DTYPES
 from ...values.tensors import broadcast
 from ...values.values import (
     NOTHING,
@@ -284,9 +284,8 @@ def _arange(graph: Graph, bounds: tuple[Value, ...], dtype: Value) -> Value:
     """Integers of constant step may have an unknown length; else the bounds are compiled for."""
     request = dtype_of(graph, dtype)
     affine = [_counted_bound(graph, b) for b in bounds]
-    if request is None and any(affine_of(b) is None for b in bounds):
-        strong = [k for k in (number_kind(graph, b) for b in bounds) if isinstance(k, np.dtype)]
-        request = result_dtype(strong) if strong else None
+    if request is None and any(number_kind(graph, b) == np.uint64 for b in bounds):
+        request = np.dtype(float)  # what holds them and int64, which a range has at least
     if any(a is None or a.known is None for a in affine):
         if all(a is not None for a in affine) and (len(affine) < 3 or affine[2].known):  # pyright: ignore
             return _counting(graph, affine, request)  # pyright: ignore

@@ -1,0 +1,152 @@
+"""Arrays whose shapes only the run knows: made of numbers read from arrays, of loop variables, of what was computed.
+
+One compiled program is called with many numbers: some of them 0, 1, negative, and larger than memory.
+"""
+
+import nestor as nt
+import numpy as np
+import pytest
+
+from tests.programs.test_run_time_slices import agrees, alike
+
+NUMBERS = [(3, 4), (1, 1), (0, 3), (4, 2), (1, 5), (-1, 3), (2, -3), (7, 7), (9, 0)]
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
+
+def zeros(a, p):
+    t = np.zeros(p[0])
+    t += 2
+    t[: p[1]] = a[0]
+    return t.sum(), len(t), t.shape[0], t.size
+
+
+def tables(a, p):
+    t = np.ones((p[0], p[1])) * 2
+    u = np.full((p[1], 3), 7, np.int32)
+    return t.sum(), t.sum(axis=0).sum(), u.sum(), t.shape[0] * u.shape[0]
+
+
+def filled(a, p):
+    k = p[0]
+    t = np.empty(k)
+    for i in range(k):
+        t[i] = i * a[0]
+    u = np.zeros_like(t, dtype=np.int8)
+    u[:] = 7
+    return t.sum() + u.sum()
+
+
+def counted(a, p):
+    t = np.arange(p[0], p[1])
+    u = np.arange(p[1], p[0], -2)
+    return t.sum(), u.sum(), len(t), len(u), np.arange(p[0]) @ np.arange(p[0])
+
+
+def repeated_along(a, p):
+    return (np.zeros(p[0]) + a).sum(), (np.ones((p[0], 1)) * np.arange(p[1])).sum()
+
+
+def in_a_loop(a, p):
+    s = 0.0
+    for i in range(len(a)):
+        t = np.zeros(i)
+        for j in range(i):
+            t[j] = a[j] * p[0]
+        s += (t * t).sum() + np.arange(i).sum() + np.ones((i, 2)).sum()
+    return s
+
+
+def squares(a, p):
+    return np.eye(p[0]).sum(), np.zeros(p[0] * p[0]).sum(), np.zeros(p[0] ** 2).size
+
+
+def given_back(a, p):
+    t = np.zeros((p[0], 2))
+    t[:, 1] = 5
+    return t, np.arange(p[1]), a[p[0] :], a[p[0] :] * 2, len(a[p[1] :])
+
+
+def given_back_from_a_loop(a, p):
+    t = np.zeros(p[0])
+    for i in range(len(t)):
+        t[i] = i * i
+    return t, t[1:]
+
+
+PROGRAMS = [
+    zeros, tables, filled, counted, repeated_along, in_a_loop, squares, given_back, given_back_from_a_loop,
+]  # fmt: skip
+NATIVE = [tables, filled, repeated_along, in_a_loop, given_back]
+
+
+def call_with_all(function, lengths=(7, 5), **options):
+    compiled = nt.jit(function, **options)
+    for n in lengths:
+        for numbers in NUMBERS:
+            agrees(compiled, function, [np.arange(1.0, n + 1), np.array(numbers)])
+
+
+@pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
+def test_numbers_read_from_an_array(function):
+    call_with_all(function, target="cpu" if function in NATIVE else "interp", dynamic=True)
+
+
+@pytest.mark.parametrize("function", [tables, in_a_loop], ids=lambda f: f.__name__)
+def test_the_host_makes_what_kernels_use(function):
+    call_with_all(function, (7,), target="cuda-sim")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("target", ["cpu", "interp"])
+@pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
+def test_numbers_and_every_length(function, target, dynamic):
+    call_with_all(function, (7, 1, 5), target=target, dynamic=dynamic)
+
+
+@pytest.mark.parametrize("target", ["cpu", "interp"])
+def test_what_is_larger_than_memory_raises(target):
+    compiled = nt.jit(tables, target=target)
+    for numbers in ((1 << 40, 1 << 40), (1 << 62, 1), (1 << 32, 1 << 32)):
+        with pytest.raises((ValueError, MemoryError)):
+            compiled(np.ones(3), np.array(numbers))
+    alike(compiled(np.ones(3), np.array([2, 3])), tables(np.ones(3), np.array([2, 3])), "after it")
+
+
+def parts(a, p):
+    return a[p[0] : p[1]], a[p[0] :: -2], a[: p[1]]
+
+
+@pytest.mark.parametrize("target", ["cpu", "interp"])
+def test_parts_that_are_returned_are_views(target):
+    compiled = nt.jit(parts, target=target, dynamic=True)
+    for numbers in ((2, 4), (1, 3), (-3, 9), (0, 0), (4, 1)):
+        a, b = np.arange(8.0), np.arange(8.0)
+        for ours, numpys in zip(compiled(a, np.array(numbers)), parts(b, np.array(numbers)), strict=True):
+            alike(ours, numpys, numbers)
+            assert np.shares_memory(ours, a) == np.shares_memory(numpys, b)
+            ours[:], numpys[:] = -1, -1
+        alike(a, b, numbers)
+
+
+def of_argument(n):
+    return np.zeros(n**2), np.arange(n * 2), np.ones((n, n + 1)).sum()
+
+
+def test_shapes_of_integer_arguments():
+    compiled = nt.jit(of_argument)
+    for n in (3, 1, 0, 4):
+        agrees(compiled, of_argument, [n])
+    with pytest.raises(ValueError, match="negative dimensions"):
+        compiled(-1)
+
+
+def of_types(k):
+    return np.arange(k[0]), np.zeros(k[0]), np.arange(k[0], k[1])
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i4", "u4", "u8"])
+def test_numbers_of_every_integer_type(dtype):
+    compiled = nt.jit(of_types, target="interp")
+    for numbers in ((3, 5), (0, 1), (1, 2)):
+        agrees(compiled, of_types, [np.array(numbers, dtype)])
