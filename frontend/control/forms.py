@@ -39,13 +39,15 @@ from ..values.values import (
     shape_text,
     whole,
 )
-from .nest_loops import is_same, is_undefined, join
+from .nest_loops import is_undefined, join
+from .same_values import is_same
 
 
 @dataclass(frozen=True, eq=False)
 class Form:
     """What of a value stays the same in all iterations: a number's type, an array's type and shape, a tuple's items.
 
+    `own` says of an object that only this variable shows it, so that it may be changed afterwards.
     `ref` says that it is one object all the time, whose content is a variable of its own (`objects.py`);
     `fixed` is an object known at compile time; `undefined` what a `return` that was not reached would leave.
     `aliases`: the views of arguments that an array may be; a tensor of its own says which (`aliases.py`).
@@ -62,6 +64,7 @@ class Form:
     undefined: bool = False
     aliases: tuple[int, ...] = ()
     order: tuple[int, ...] | None = None
+    own: bool = False
 
     @property
     def dtype(self) -> np.dtype:
@@ -112,8 +115,57 @@ def form_of(frame: Frame, name: str, value: Value) -> Form:
     return Form(kind)
 
 
-def joined_form(frame: Frame, node: ast.AST, name: str, a: Form, b: Form) -> Form:
-    """The form of a variable that has one form on one path and another on the other."""
+def content_form(
+    frame: Frame, node: ast.AST, name: str, then: dict[str, Value], other: dict[str, Value]
+) -> Form:
+    """The form of an object's content, by its ref in the variables of two paths: items that are the same on both are not
+    carried."""
+    a, b = then[name], other[name]
+
+    def joined(key: str, x: Value, y: Value) -> Form:
+        forms = [form_on(frame, key, value, side) for value, side in ((x, then), (y, other))]
+        return joined_form(frame, node, name, *forms)
+
+    if isinstance(a, Group) and isinstance(b, Group) and a.names == b.names and len(a.items) == len(b.items):
+        pairs = zip(a.items, b.items, strict=True)
+        items = tuple([Form(fixed=x) if is_same(x, y) else joined("", x, y) for x, y in pairs])
+        return Form(items=items, sequence=a.kind, names=a.names)
+    return joined(name, a, b)
+
+
+def form_on(frame: Frame, name: str, value: Value, side: dict[str, Value]) -> Form:
+    """The form of a value on a path with the variables `side`."""
+    now, frame.scope.variables = frame.scope.variables, side
+    try:
+        return form_of(frame, name, value)
+    finally:
+        frame.scope.variables = now
+
+
+def widened_form(frame: Frame, node: ast.AST, name: str, old: Form, value: Value) -> Form:
+    """The form `old` of an object's content, where it may be `value` too."""
+    if old.items is None or not isinstance(value, Group) or len(old.items) != len(value.items):
+        return joined_form(frame, node, name, old, form_of(frame, name, value))
+    if old.names != value.names or old.sequence is not value.kind:
+        return joined_form(frame, node, name, old, form_of(frame, name, value))
+    items = [
+        form
+        if form.fixed is not None and is_same(form.fixed, item)
+        else joined_form(frame, node, name, form, form_of(frame, "", item))
+        for form, item in zip(old.items, value.items, strict=True)
+    ]
+    return replace(old, items=tuple(items))
+
+
+def _of_number(frame: Frame, form: Form) -> Form:
+    """The form of a value that was the same on all paths so far."""
+    if form.fixed is None or not (is_number(form.fixed) or isinstance(form.fixed, Group)):
+        return form
+    return form_of(frame, "", form.fixed)
+
+
+def joined_form(frame: Frame, node: ast.AST, name: str, a: Form, b: Form, own: bool = False) -> Form:
+    """The form of a variable that has one form on one path and another on the other; `own` of objects that only it shows."""
     if a.undefined or b.undefined:
         return b if a.undefined else a
     if (
@@ -125,13 +177,17 @@ def joined_form(frame: Frame, node: ast.AST, name: str, a: Form, b: Form) -> For
     ):
         if a.ref is not None and a.ref == b.ref:
             return a
+        own = own and (a.own or a.ref is not None) and (b.own or b.ref is not None)
         for ref in (a.ref, b.ref):
-            if ref is not None:  # what is made of both is a copy, which would not show later changes
+            if (
+                ref is not None and not own
+            ):  # what is made of both is a copy, which would not show later changes
                 frame.graph.fixed_objects.setdefault(ref, f"may be '{name}' too")
-        items = [joined_form(frame, node, name, x, y) for x, y in zip(a.items, b.items, strict=True)]
-        return Form(items=tuple(items), sequence=a.sequence, names=a.names)
+        items = [joined_form(frame, node, name, x, y, own) for x, y in zip(a.items, b.items, strict=True)]
+        return Form(items=tuple(items), sequence=a.sequence, names=a.names, own=own)
     if a.fixed is not None and b.fixed is not None and is_same(a.fixed, b.fixed):
         return a
+    a, b = _of_number(frame, a), _of_number(frame, b)
     if a.kind is None or b.kind is None:
         _fail_forms(frame, node, name, a, b)
     if a.extents is None and b.extents is None:
@@ -204,7 +260,7 @@ def built(frame: Frame, form: Form, tensors: Iterator[SSAValue], name: str) -> V
     if form.items is not None:
         items = tuple([built(frame, item, tensors, name) for item in form.items])
         made = Group(items, form.sequence, form.names)
-        why = "was made on some paths or in some iterations only"
+        why = None if form.own else "was made on some paths or in some iterations only"
         return made if is_ref(name) else stored(frame, made, why)
     if form.fixed is not None:
         return form.fixed

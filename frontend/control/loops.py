@@ -19,6 +19,7 @@ from ..values.contents import as_view
 from ..values.extents import Affine
 from ..values.islands import open_island
 from ..values.values import Array, Group, Iteration, Late, Lazy, Range, Rows, Scalar, Static, Tensor, Value
+from . import slots
 from .loop_variables import forget, kept_name, left_by
 from .nest_loops import Carried, Execute, NotElementwise, nest_for, nest_if, nest_while, with_stops
 from .sequences import sequence, trip_count
@@ -277,6 +278,10 @@ def _unroll_while(frame: Frame, node: ast.While, execute: Execute) -> None:
 def _leave_island(frame: Frame, carried: Sequence[Carried]) -> None:
     """Variables that a finished island changed have their final values; others of its numbers are gone."""
     results = {one.name: one for one in carried}
+    for one in carried:
+        if slots.is_slot(one.name):
+            assert one.outside and one.cell.buffer.value is not None
+            slots.put(frame, one.name, Tensor(one.cell.buffer.value, one.dtype, (), True, one.weak))
     for name, value in list(frame.variables.items()):
         one = results.get(name)
         if one is not None and one.outside:

@@ -48,7 +48,10 @@ from ..values.values import (
     is_number,
     whole,
 )
+from . import slots
+from .joined_objects import unify
 from .loop_variables import ONLY_INSIDE
+from .same_values import is_same
 from .sequences import trip_count
 from .structured import RESULT, RETURNED, is_synthetic, read_after, stops_of, without
 from .truth import as_condition
@@ -185,9 +188,9 @@ def _loop(frame: Frame, node: Loop, execute: Execute, emit: Callable[[_Turn], No
             carried, after = _attempt(frame, node, kinds, execute, emit)
         widened: Kinds = {**kinds}
         for name, kind in after.items():
-            old = kinds[name]
+            old = kinds.get(name)
             widened[name] = kind if old is None else join(frame, node, name, old, kind)
-        if all(_same(kind, kinds[name]) for name, kind in widened.items()):
+        if all(_same(kind, kinds.get(name)) for name, kind in widened.items()):
             break
         attempt.drop_all_references()
         kinds = widened
@@ -198,15 +201,23 @@ def _loop(frame: Frame, node: Loop, execute: Execute, emit: Callable[[_Turn], No
     return carried
 
 
-def _refuse_changes(frame: Frame, node: ast.AST, before: dict[str, Value]) -> None:
-    """Lists that an iteration changes are not numbers: the next iteration would find them changed."""
-    for name, value in before.items():
-        if is_ref(name) and frame.variables.get(name) is not value:
+def _numbers_changed(
+    frame: Frame, node: ast.AST, before: dict[str, Value]
+) -> Iterator[tuple[str, Value, Value]]:
+    """The numbers in objects that an iteration changes: what they were, and are. What else it changes of objects, the next
+    iteration would find changed: that is refused."""
+    for ref, names in slots.changed(before, frame.variables).items():
+        value, now = before[ref], frame.variables.get(ref)
+        if names is None:
             raise NotElementwise(
                 f"{describe(value)} is changed in each iteration of this loop",
                 frame.source.place(node),
                 hint="write to elements of an array made before it",
             )
+        assert isinstance(value, Group) and isinstance(now, Group)
+        for name in names:
+            place = slots.place_of(name)
+            yield name, value.items[place], now.items[place]
 
 
 def _same(a: Operand | None, b: Operand | None) -> bool:
@@ -222,31 +233,41 @@ def _attempt(
     carried = [_cell(frame, island, name, kind, node) for name, kind in kinds.items() if kind is not None]
     unknown = [name for name, kind in kinds.items() if kind is None]
     before = dict(frame.variables)
+    objects = [name for name in before if is_ref(name)]
+    start: dict[str, Value] = {}
     after: dict[str, Operand] = {}
     loaded: dict[str, Value] = {}
 
     def load() -> None:
         for one in carried:
             ssa = island.load(one.cell, ())
-            ssa.name_hint = ir_name(one.name)
-            loaded[one.name] = frame.variables[one.name] = Scalar(ssa, one.dtype, one.weak)
+            ssa.name_hint = ir_name(slots.title(frame, one.name))
+            loaded[one.name] = Scalar(ssa, one.dtype, one.weak)
+            slots.put(frame, one.name, loaded[one.name])
+        start.update(frame.variables)
 
     def run() -> None:
         if stops(frame, node.body, execute):  # there is no next iteration
             after.update({one.name: one.kind for one in carried})
             return
-        _refuse_changes(frame, node, before)
+        for name, old, new in _numbers_changed(frame, node, {ref: start[ref] for ref in objects}):
+            if name not in kinds:
+                title = slots.title(frame, name)
+                sides = [kind_of_value(frame, node, title, value) for value in (old, new)]
+                after[name] = join(frame, node, title, *sides)
         for name in unknown:
             if not is_undefined(name, frame.variables[name]):
                 after[name] = kind_of(frame, node, name)
         for one in carried:
-            value = frame.variables.get(one.name)
+            value = (
+                slots.get(frame, one.name) if one.name in frame.variables or slots.is_slot(one.name) else None
+            )
             if value is None:
                 frame.fail(node, f"'{one.name}' has a value on some paths only", "give it one on every path")
             if value is loaded[one.name]:
                 after[one.name] = one.kind
                 continue
-            after[one.name] = kind_of(frame, node, one.name)
+            after[one.name] = kind_of_value(frame, node, slots.title(frame, one.name), value)
             if same_operand(join(frame, node, one.name, one.kind, after[one.name]), one.kind):
                 frame.at(node)
                 island.store(one.cell, (), island.scalar(value, one.dtype))
@@ -255,7 +276,7 @@ def _attempt(
         emit(_Turn(load, run))
     for one in carried:
         if not one.outside:
-            frame.variables[one.name] = Scalar(island.load(one.cell, ()), one.dtype, one.weak)
+            slots.put(frame, one.name, Scalar(island.load(one.cell, ()), one.dtype, one.weak))
     return carried, after
 
 
@@ -272,7 +293,7 @@ def _counter(frame: Frame, island: Island, iterable: Range, name: str) -> Iterat
 
 def _cell(frame: Frame, island: Island, name: str, kind: Operand, node: Loop) -> Carried:
     """A buffer of rank 0 with the present value of a variable: the island's own, or an operand when it is read later."""
-    value = frame.variables[name]
+    value, title = slots.get(frame, name), slots.title(frame, name)
     dtype = WEAK_DTYPES[kind] if isinstance(kind, type) else kind
     if is_undefined(name, value):
         value = Static(dtype.type(0))
@@ -280,15 +301,21 @@ def _cell(frame: Frame, island: Island, name: str, kind: Operand, node: Loop) ->
     if outer:
         with frame.graph.at_function_level():
             tensor = convert(frame.graph, value, dtype)
-        cell = whole(Buffer(tensor.ssa, dtype, (), name))
+        cell = whole(Buffer(tensor.ssa, dtype, (), title))
         return Carried(name, kind, cell, True)
-    cell = whole(island.allocate(name.lstrip("."), dtype, ()))
+    cell = whole(island.allocate(title.lstrip("."), dtype, ()))
     island.store(cell, (), island.scalar(value, dtype))
     return Carried(name, kind, cell, False)
 
 
 def _read_later(frame: Frame, node: ast.AST, name: str) -> bool:
-    if name in (RESULT, RETURNED) or name in frame.handed_on or frame.unrolling or frame.depth:
+    if (
+        name in (RESULT, RETURNED)
+        or slots.is_slot(name)
+        or name in frame.handed_on
+        or frame.unrolling
+        or frame.depth
+    ):
         return True
     if is_synthetic(name):
         return name.startswith(ACCUMULATOR) or name in read_after(node)
@@ -368,7 +395,7 @@ def _forget_body(frame: Frame, node: Loop, before: dict[str, Value], carried: Se
         if isinstance(node, ast.For)
         else set()
     )
-    kept = {one.name for one in carried}
+    kept = {slots.owner_of(one.name) if slots.is_slot(one.name) else one.name for one in carried}
     for name in list(frame.variables):
         if name in kept or (name in before and name not in targets):
             if name not in kept:
@@ -404,11 +431,16 @@ def nest_if(frame: Frame, node: ast.If, condition: Value, execute: Execute) -> N
             return execute(frame, node.orelse if is_first else node.body)
     frame.at(node)
     (then_block, then), (else_block, other) = sides
+    unify(frame, then, other, before)
     joined = _joined_variables(frame, node, then, other, then_block, else_block)
     _insert_if(frame, holds, then_block, else_block)
-    frame.scope.variables = {name: value for name, value in then.items() if other.get(name) is value}
+    frame.scope.variables = {
+        name: value
+        for name, value in then.items()
+        if other.get(name) is value or (is_ref(name) and name in other)
+    }
     for name, (cell, kind) in joined.items():
-        frame.variables[name] = _loaded(island, cell, kind, name)
+        slots.put(frame, name, _loaded(island, cell, kind, slots.title(frame, name)))
 
 
 def either_number(
@@ -501,17 +533,6 @@ def _loaded(island: Island, cell: Array, kind: Operand, name: str) -> Scalar:
     return Scalar(ssa, WEAK_DTYPES[kind] if is_weak else kind, kind if is_weak else None)  # pyright: ignore
 
 
-def is_same(a: Value, b: Value) -> bool:
-    """Whether two values are one: the same, or equal objects known at compile time."""
-    if a is b or a == b:
-        return True
-    if isinstance(a, Group) and isinstance(b, Group):
-        return a.ref is not None and a.ref == b.ref
-    if not isinstance(a, Static) or not isinstance(b, Static) or type(a.value) is not type(b.value):
-        return False
-    return isinstance(a.value, bool | int | float | str) and repr(a.value) == repr(b.value)
-
-
 def _joined_variables(
     frame: Frame,
     node: ast.If,
@@ -523,6 +544,18 @@ def _joined_variables(
     """Cells for the numbers that the two sides leave different; each side stores its own."""
     graph, island = frame.graph, _island(frame)
     joined: dict[str, tuple[Array, Operand]] = {}
+
+    def store(name: str, title: str, sides: Sequence[Value]) -> None:
+        kinds = [kind_of_value(frame, node, title, value) for value in sides if not is_undefined(name, value)]
+        kind = join(frame, node, title, kinds[0], kinds[-1])
+        dtype = WEAK_DTYPES[kind] if isinstance(kind, type) else kind
+        cell = whole(island.allocate(title.lstrip("."), dtype, ()))
+        for value, block in zip(sides, (then_block, else_block), strict=True):
+            with graph.inside(block), island.perhaps():
+                value = Static(dtype.type(0)) if is_undefined(name, value) else value
+                island.store(cell, (), island.scalar(value, dtype))
+        joined[name] = (cell, kind)
+
     for name in {**then, **other}:
         if name not in then or name not in other:
             frame.scope.lost[name] = "it has a value on one side of an `if` only"
@@ -534,16 +567,23 @@ def _joined_variables(
         if is_same(then[name], other[name]):
             other[name] = then[name]
             continue
-        sides = [side[name] for side in (then, other)]
-        kinds = [kind_of_value(frame, node, name, value) for value in sides if not is_undefined(name, value)]
-        kind = join(frame, node, name, kinds[0], kinds[-1])
-        dtype = WEAK_DTYPES[kind] if isinstance(kind, type) else kind
-        cell = whole(island.allocate(name.lstrip("."), dtype, ()))
-        for value, block in zip(sides, (then_block, else_block), strict=True):
-            with graph.inside(block), island.perhaps():
-                value = Static(dtype.type(0)) if is_undefined(name, value) else value
-                island.store(cell, (), island.scalar(value, dtype))
-        joined[name] = (cell, kind)
+        if not is_ref(name):
+            store(name, name, [side[name] for side in (then, other)])
+            continue
+        contents = [side[name] for side in (then, other)]
+        different = slots.different(name, *contents)
+        if different is None:
+            raise NotElementwise(
+                f"{describe(contents[0])} is changed on one path of this branch",
+                frame.source.place(node),
+                hint="write to elements of an array made before the loop",
+            )
+        for one in different:
+            place = slots.place_of(one)
+            assert all(isinstance(content, Group) for content in contents)
+            names = contents[0].names  # pyright: ignore
+            title = str(names[place]) if names else "item"
+            store(one, title, [content.items[place] for content in contents])  # pyright: ignore
     return joined
 
 

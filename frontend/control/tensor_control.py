@@ -28,10 +28,12 @@ from ..values.graph import INDEX, is_inside, tensor_type
 from ..values.names import ir_name
 from ..values.promotion import same_operand
 from ..values.values import Array, Buffer, Late, Range, Static, Tensor, Value
-from .forms import Form, built, flatten, form_of, joined_form
+from .forms import Form, built, content_form, flatten, form_of, form_on, joined_form, widened_form
+from .joined_objects import are_sole, unify
 from .loop_variables import ONLY_INSIDE
-from .nest_loops import Execute, Loop, changed_names, is_same, stops, with_stops
+from .nest_loops import Execute, Loop, changed_names, stops, with_stops
 from .rows import Growing
+from .same_values import is_same
 from .sequences import trip_count
 from .truth import as_condition
 
@@ -308,7 +310,11 @@ def _after(
         value = frame.variables.get(name)
         if value is None:
             frame.fail(node, f"'{name}' has a value on some paths only", "give it one on every path")
-        new = joined_form(frame, node, name, old, form_of(frame, name, value))
+        if is_ref(name):
+            new = widened_form(frame, node, name, old, value)
+        else:
+            own = _are_sole(frame, name, before)
+            new = joined_form(frame, node, name, old, form_of(frame, name, value), own)
         changed |= _differs(old, new)
         forms[name] = new
     for name, value in before.items():
@@ -316,8 +322,7 @@ def _after(
             if growing is not None and growing.found(frame, name, value, frame.variables[name]):
                 changed = True
                 continue
-            old = form_of(frame, name, value)
-            forms[name] = joined_form(frame, node, name, old, form_of(frame, name, frame.variables[name]))
+            forms[name] = content_form(frame, node, name, before, frame.variables)
             changed = True
     buffers = list(carried.buffers)
     for buffer, (value, _) in written.items():
@@ -327,8 +332,20 @@ def _after(
     return _Carried(forms, buffers) if changed else None
 
 
+def _are_sole(frame: Frame, name: str, before: dict[str, Value]) -> bool:
+    """Whether the objects that a variable holds, before a loop and after an iteration, are shown by it alone."""
+    given = frame.graph.given_objects
+    fixed = frame.graph.fixed_objects
+
+    def is_known(ref: str) -> bool:
+        return ref in given or ref in fixed
+
+    after = {n: v for n, v in frame.variables.items() if n in before or is_ref(n)}
+    return are_sole(before, name, is_known) and are_sole(after, name, is_known)
+
+
 def _differs(a: Form, b: Form) -> bool:
-    if a.ref != b.ref:
+    if a.ref != b.ref or a.own != b.own:
         return True
     if a.items is not None and b.items is not None:
         return any(_differs(x, y) for x, y in zip(a.items, b.items, strict=True))
@@ -391,12 +408,14 @@ def tensor_if(frame: Frame, node: ast.If, condition: Value, execute: Execute) ->
         frame.scope.variables = before
         raise
     then, other = sides
+    unify(frame, then, other, before)
     forms = _joined_names(frame, node, then, other)
     buffers = list({**journals[0], **journals[1]})
     for block, side, written in zip(blocks, sides, journals, strict=True):
         with graph.tensors_inside(block):
             frame.at(node)
             graph.restore(written)
+            frame.scope.variables = side
             tensors = [ssa for name, form in forms.items() for ssa in flatten(frame, form, side[name])]
             tensors += [b.value for b in buffers if b.value is not None]
             graph.insert(scf.YieldOp(*tensors))
@@ -477,6 +496,9 @@ def _joined_names(
             if then[name] is not other[name]:
                 frame.scope.lost[name] = ONLY_INSIDE
         elif not is_same(then[name], other[name]):
-            sides = [form_of(frame, name, side[name]) for side in (then, other)]
+            if is_ref(name):
+                forms[name] = content_form(frame, node, name, then, other)
+                continue
+            sides = [form_on(frame, name, side[name], side) for side in (then, other)]
             forms[name] = joined_form(frame, node, name, *sides)
     return forms

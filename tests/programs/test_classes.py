@@ -663,3 +663,190 @@ def test_objects_that_are_given(kind, monkeypatch):
     for one in (model, other, model):
         same(one.forward(X), kind.forward.function(one, X), tolerance=1e-12)
         same(compiled(one, X), applied(one, X), tolerance=1e-12)
+
+
+# ---- objects that branches and loops make or change ---------------------------------------------------
+
+
+class Cell:
+    def __init__(self, a, b=0.0):
+        self.a = a
+        self.b = b
+        self.h = [a, b]
+
+
+def made_on_both_sides(x):
+    p = Cell(x[0], 1.0) if x[0] > 0 else Cell(x[1], 2.0)
+    p.b += x[2]
+    q = p
+    q.h.append(p.b)
+    return p, q is p
+
+
+def shown_twice(x):
+    if x[0] > 0:
+        p = Cell(x[0])
+        p.a = x[1]
+        t = (p, p)
+    else:
+        p = Cell(x[1])
+        t = (p, p)
+    p.b = 3.0
+    return t[0].b, t[1], t[0] is p
+
+
+def lists_on_both_sides(x):
+    outer = []
+    if x[0] > 0:
+        t = [x[0]]
+        t.append(x[1])
+        outer.append(t)
+    else:
+        t = [x[1], x[2]]
+        outer.append(t)
+    t.append(2.0)
+    return outer, t, outer[0] is t
+
+
+def dicts_on_both_sides(x):
+    d = {}
+    if x[0] > 0:
+        d["a"] = x[0]
+        d["c"] = {"k": x[2]}
+    else:
+        d["a"] = x[2]
+        d["c"] = {"k": x[1]}
+    d["b"] = d["a"] * 2
+    d["c"]["k"] += 1
+    return d
+
+
+def one_for_another(x):
+    p = Cell(x[0])
+    for i in range(len(x)):
+        n = Cell(p.a + x[i], p.b + 1.0)
+        n.h[0] += 1.0
+        p = n
+    p.a += 1.0
+    p.h.append(2.0)
+    return p
+
+
+def until(x):
+    p = Cell(x[0])
+    i = 0
+    while p.a < 5.0 and i < len(x):
+        p = Cell(p.a + abs(x[i]))
+        i += 1
+    p.b = 1.0
+    return p, i
+
+
+def two_that_move_on(x):
+    a, b = Cell(x[0]), Cell(x[1])
+    for i in range(len(x)):
+        a, b = b, Cell(a.a + b.a + x[i])
+    b.a += 1.0
+    return a, b
+
+
+def attributes_and_items(x):
+    p = Cell(0.0)
+    for i in range(len(x)):
+        p.a += x[i]
+        if x[i] > 0:
+            p.b += 1.0
+        else:
+            p.h[0] -= x[i]
+    return float(p.a), p.b, float(p.h[0]), p.h[1]
+
+
+def nested_loops(x):
+    acc = [0.0, 0]
+    for i in range(len(x)):
+        for j in range(i):
+            acc[0] += x[i] * x[j]
+            acc[1] += 1
+    return float(acc[0]), acc[1]
+
+
+def a_dict_of_sums(x):
+    d = {"s": 0.0, "n": 0}
+    for v in x:
+        if v < 0:
+            continue
+        d["s"] += v
+        d["n"] += 1
+    return float(d["s"]), d["n"]
+
+
+def smoothed(x):
+    out = np.zeros(len(x))
+    p = Cell(1.0)
+    for i in range(len(x)):
+        p.a = p.a * 0.5 + x[i]
+        out[i] = p.a
+    return out, float(p.a)
+
+
+def made_in_branches_of_a_loop(x):
+    s = 0.0
+    for i in range(len(x)):
+        p = Cell(x[i]) if False else Cell(-x[i], 1.0)
+        if x[i] > 0:
+            p = Cell(x[i])
+        else:
+            p = Cell(-x[i], 1.0)
+        p.b += 1
+        s += p.a * p.b
+    return float(s)
+
+
+class Generator:
+    def __init__(self, seed):
+        self.s = seed
+
+    def next(self):
+        self.s = (self.s * 1103515245 + 12345) % 2147483648
+        return self.s / 2147483648
+
+
+def random_numbers(x):
+    g = Generator(42)
+    t = 0.0
+    for _ in range(len(x)):
+        t += g.next()
+    return t, g
+
+
+LONG = np.arange(20.0) - 7
+PATHS = [
+    made_on_both_sides, shown_twice, lists_on_both_sides, dicts_on_both_sides, one_for_another, until, two_that_move_on,
+    attributes_and_items, nested_loops, a_dict_of_sums, smoothed, made_in_branches_of_a_loop, random_numbers,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("options", [{}, {"dynamic": True}, {"target": "interp"}], ids=str)
+@pytest.mark.parametrize("function", PATHS)
+def test_paths(function, options):
+    compiled = nt.jit(function, **options)
+    for x in (LONG, -LONG, LONG[3:9]):
+        same(compiled(x), function(x), tolerance=1e-12)
+
+
+def test_loops_over_elements_carry_attributes():
+    text = nt.jit(attributes_and_items).lower(LONG).as_text("nt")
+    assert "scf.for" not in text
+    assert 'nest.for "i"' in text
+
+
+def kept_from_before(x):
+    p = Cell(0.0)
+    q = p if x[0] > 0 else Cell(1.0)
+    q.a += 1
+    return p, q
+
+
+def test_an_object_that_may_be_another():
+    with pytest.raises(nt.UnsupportedError, match="changing a Cell that was made on some paths"):
+        nt.jit(kept_from_before)(LONG)
