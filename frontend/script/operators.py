@@ -36,9 +36,16 @@ _UNARY: dict[type[ast.unaryop], str] = {ast.USub: "negative", ast.UAdd: "positiv
 
 
 def binary(frame: Frame, node: ast.BinOp) -> Value:
-    left, right = evaluate(frame, node.left), evaluate(frame, node.right)
-    frame.at(node)
-    return combined(frame, node, node.op, left, right)
+    """`a + b + c`: a loop over the operators, for a sum may have more terms than Python nests calls."""
+    operators = [node]
+    while isinstance(inner := operators[-1].left, ast.BinOp):
+        operators.append(inner)
+    left = evaluate(frame, operators[-1].left)
+    for one in reversed(operators):
+        right = evaluate(frame, one.right)
+        frame.at(one)
+        left = combined(frame, one, one.op, left, right)
+    return left
 
 
 def combined(frame: Frame, node: ast.expr | ast.stmt, op: ast.operator, left: Value, right: Value) -> Value:

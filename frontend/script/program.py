@@ -139,6 +139,12 @@ class _Lowering:
             if error.diagnostic.location is None and self.graph.place.file:
                 error.diagnostic.location = self.graph.place
             raise
+        except RecursionError:
+            raise UnsupportedError(
+                "expressions or calls are nested too deeply here to be compiled",
+                self.graph.place if self.graph.place.file else None,
+                hint="give parts of them names (t = ...), each in a statement of its own",
+            ) from None
         finally:
             READING.reset(token)
             self.captured.take = None

@@ -48,12 +48,12 @@ def run_pipeline(
 
     with collector_paused():
         manager = PassManager(make_context(), verify=False, advice="the traceback above says where")
-        manager.run(_nodes(module, names, schedule, machine), module)
+        manager.run(passes_of(module, names, schedule, machine), module)
     return module
 
 
-def _nodes(
-    module: ModuleOp, names: Sequence[str], schedule: Schedule, machine: str | None
+def passes_of(
+    module: ModuleOp, names: Sequence[str], schedule: Schedule = None, machine: str | None = None
 ) -> Iterator[PassNode]:
     """The passes, each made when those before it have run: what the module has not is not imported."""
     from ....analysis.machine import pass_options

@@ -1,0 +1,39 @@
+"""Programs that are long, deep or full of numbers: as many operators as Python itself takes, and a diagnostic beyond."""
+
+import linecache
+
+import nestor as nt
+import numpy as np
+import pytest
+
+X = np.linspace(-2, 2, 7)
+
+
+def made(text: str):
+    """The function `f` of a source text."""
+    name = f"<long program {abs(hash(text))}>"
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    names = {"np": np}
+    exec(compile(text, name, "exec"), names)
+    return names["f"]
+
+
+@pytest.mark.parametrize("operator", ["+", "-"])
+def test_an_expression_of_a_thousand_terms(operator):
+    terms = f" {operator} ".join(f"x * {1 + k / 1000}" if k % 3 else "x" for k in range(1000))
+    f = made(f"def f(x):\n    return {terms}\n")
+    np.testing.assert_array_equal(nt.jit(f)(X), f(X))
+
+
+def test_two_thousand_operations_that_depend_on_each_other():
+    lines = ["x = x * 1.5", "x = x + 0.25", "x = np.abs(x)", "x = x - 0.5"]
+    f = made("def f(x):\n" + "".join(f"    {lines[k % 4]}\n" for k in range(2000)) + "    return x / 7\n")
+    with np.errstate(over="ignore", invalid="ignore"):
+        np.testing.assert_array_equal(nt.jit(f)(X), f(X))
+
+
+@pytest.mark.parametrize("deep", ["-" * 900 + "x", "x" + ".clip(-1, 1)" * 900, "**".join(["x"] * 700)])
+def test_what_is_nested_too_deeply_is_refused(deep):
+    f = made(f"def f(x):\n    return {deep}\n")
+    with pytest.raises(nt.NestorError, match="nested too deeply"):
+        nt.jit(f)(X)
