@@ -25,6 +25,7 @@ from ..values.numbers import number_kind
 from ..values.promotion import WEAK_DTYPES, Operand, same_operand
 from ..values.tensors import broadcast, constant, order_of
 from ..values.values import (
+    UNBOUND,
     Array,
     Buffer,
     Extents,
@@ -265,7 +266,7 @@ def built(frame: Frame, form: Form, tensors: Iterator[SSAValue], name: str) -> V
     if form.fixed is not None:
         return form.fixed
     if form.undefined:
-        return Static(None)
+        return UNBOUND
     ssa = next(tensors)
     if ssa.name_hint is None:
         ssa.name_hint = ir_name(name.lstrip(".")) or None

@@ -34,6 +34,7 @@ from ..values.names import ir_name
 from ..values.numbers import number_kind
 from ..values.promotion import WEAK_DTYPES, Operand, result_dtype, same_operand, weak_result
 from ..values.values import (
+    UNBOUND,
     Array,
     Buffer,
     Group,
@@ -45,6 +46,7 @@ from ..values.values import (
     Value,
     describe,
     extents_of,
+    flag_of,
     is_number,
     whole,
 )
@@ -161,7 +163,7 @@ def _test(frame: Frame, node: ast.While, condition: ast.expr) -> Value:
 
 def _name_of(node: ast.For) -> str:
     names = [n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)]
-    return names[0] if names else "i"
+    return names[0].lstrip(".") if names else "i"
 
 
 def _island(frame: Frame) -> Island:
@@ -318,7 +320,7 @@ def _read_later(frame: Frame, node: ast.AST, name: str) -> bool:
     ):
         return True
     if is_synthetic(name):
-        return name.startswith(ACCUMULATOR) or name in read_after(node)
+        return name.startswith((ACCUMULATOR, flag_of(""))) or name in read_after(node)
     if any(isinstance(n, ast.Lambda | ast.FunctionDef) for s in frame.source.node.body for n in ast.walk(s)):
         return True  # a function defined before may read it when it is called
     end = getattr(node, "end_lineno", None) or node.lineno  # pyright: ignore
@@ -327,8 +329,8 @@ def _read_later(frame: Frame, node: ast.AST, name: str) -> bool:
 
 
 def is_undefined(name: str, value: Value) -> bool:
-    """Whether the variable is what a `return` that was not reached would have left."""
-    return name == RESULT and isinstance(value, Static) and value.value is None
+    """Whether the variable has no value yet, or is what a `return` that was not reached would have left."""
+    return value is UNBOUND or (name == RESULT and isinstance(value, Static) and value.value is None)
 
 
 def changed_names(frame: Frame, node: Loop) -> list[str]:
@@ -338,6 +340,8 @@ def changed_names(frame: Frame, node: Loop) -> list[str]:
         for child in ast.walk(statement):
             if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
                 names[child.id] = None
+            if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store | ast.Del):
+                names[flag_of(child.id)] = None
     return [n for n in names if not isinstance(frame.variables.get(n), Array) or _rebinds(node.body, n)]
 
 

@@ -86,7 +86,7 @@ def tensor_for(
 
     def body(block: Block, carried: _Carried) -> None:
         counter = block.args[0]
-        counter.name_hint = ir_name(names[0]) if names else "i"
+        counter.name_hint = ir_name(names[0].lstrip(".")) if names else "i"
         index = Affine.of(Atom(counter, low=start.lower_bound(), high=stop - 1))
         turn = index - start
         if step != 1:

@@ -9,10 +9,15 @@ from ...dialects.diagnostic import NestorError
 from ..interface.captured import Captured, Step
 from ..interface.errors import UnboundError, UndefinedNameError, UnsupportedError
 from ..interface.source import FunctionSource
-from ..values.graph import Graph
-from ..values.values import Late, Scope, Value
+from ..values.checks import check, fail
+from ..values.graph import Graph, NamePlace
+from ..values.values import UNBOUND, Late, Scope, Static, Value, flag_of
 from .objects import current
 from .outside import attribute, found
+
+
+def _unbound(name: str) -> str:
+    return f"cannot access local variable '{name}' where it is not associated with a value"
 
 
 class ReturnSignal(Exception):
@@ -70,26 +75,58 @@ class Frame:
         while frame is not None:
             if name in frame.variables:
                 value = frame.variables[name]
+                if flag_of(name) in frame.variables:
+                    self._check_bound(node, frame)
                 if isinstance(value, Late):
                     value = self.graph.language.late(self, node, value)
                 return current(self, value)
             if name in frame.scope.lost:
+                self.graph.unbound.add(frame._place_of(name))
                 self.fail(
                     node, f"'{name}' is used here, but {frame.scope.lost[name]}", "give it a value before"
                 )
             if name in frame.source.own_names:
-                self.fail(
-                    node,
-                    f"cannot access local variable '{name}' where it is not associated with a value",
-                    None,
-                    UnboundError,
-                )
+                self.graph.unbound.add(frame._place_of(name))
+                self.fail(node, _unbound(name), None, UnboundError)
             frame = frame.home
         try:
             value = self.source.lookup(name)
         except KeyError:
             self.fail(node, f"name '{name}' is not defined", None, UndefinedNameError)
         return found(self.source, Step.NAME, name, value)
+
+    def mark_bound(self, name: str, bound: bool = True) -> bool:
+        """Note whether a variable has a value from here on, where that is asked; whether it is."""
+        flag = flag_of(name)
+        if flag not in self.variables:
+            return False
+        self.variables[flag] = Static(bound)
+        return True
+
+    def flagged_names(self) -> frozenset[str]:
+        """The variables of the function that have flags."""
+        return frozenset(place[-1] for place in self.graph.flagged if place == self._place_of(place[-1]))
+
+    def _place_of(self, name: str) -> NamePlace:
+        node = self.source.node
+        return (self.source.file, node.lineno, node.col_offset, name)
+
+    def _check_bound(self, node: ast.Name, home: Frame) -> None:
+        """Python's error where a variable of `home` that is read here has no value."""
+        flag, name = flag_of(node.id), node.id
+        bound = home.variables[flag]
+        if isinstance(bound, Static) and bound.value:
+            return
+        self.at(node)
+        is_known = isinstance(bound, Static) or home.variables[name] is UNBOUND
+        if home is not self and not is_known:
+            self.fail(node, f"'{name}' may have no value when it is read here", "give it a value before")
+        if is_known:
+            error = UnboundError(_unbound(name), self.source.place(node))
+            fail(self.graph, error, "UnboundLocalError")
+        if (bound, self.graph.block) not in self.graph.checked:
+            self.graph.checked.add((bound, self.graph.block))
+            check(self.graph, bound, "UnboundLocalError", _unbound(name))
 
     def attribute(self, node: ast.AST, owner: Any, name: str) -> Value:
         """An attribute of a compile-time object (a module, a dtype, an object from outside)."""

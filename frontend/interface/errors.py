@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...dialects.diagnostic import NestorError
@@ -83,7 +85,8 @@ class Stopped(Exception):
 class Respecialise(Exception):
     """Internal: lowering needs the values of scalar `arguments`, or all extents (`shapes`), at compile time; or
     arguments are written (`writes`), so that read-only and overlapping ones must be distinguished; or the attributes of
-    `objects` that are arguments; or an array from outside overlaps an argument (`overlap`)."""
+    `objects` that are arguments; or an array from outside overlaps an argument (`overlap`); or
+    whether variables have a value has to be kept (`unbound`: the places of functions, and names)."""
 
     def __init__(
         self,
@@ -93,6 +96,7 @@ class Respecialise(Exception):
         writes: bool = False,
         objects: bool = False,
         overlap: bool = False,
+        unbound: frozenset[Any] = frozenset(),
         why: str = "",
     ):
         super().__init__(why)
@@ -101,4 +105,5 @@ class Respecialise(Exception):
         self.writes = writes
         self.objects = objects
         self.overlap = overlap
+        self.unbound = unbound
         self.why = why

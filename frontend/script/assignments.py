@@ -174,6 +174,7 @@ def bind_name(frame: Frame, name: str, value: Value) -> None:
         )
     value = stored(frame, value)
     frame.variables[name] = value
+    frame.mark_bound(name)
     if isinstance(value, Tensor | Scalar) and value.ssa.name_hint is None:
         value.ssa.name_hint = ir_name(name)
     if isinstance(value, Array) and not value.buffer.name:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..control.structured import RESULT, RETURNED, structured
+from ..control.unbound_names import flagged
 from ..frame.frame import Frame, ReturnSignal
 from ..frame.objects import current
 from ..frame.recursion import execute
@@ -12,7 +13,7 @@ from ..values.values import Static
 def run_body(frame: Frame) -> None:
     """Execute the body of the frame's function. Raises ReturnSignal at `return`."""
     body = structured(frame.source.node)
-    execute(frame, body.body)
+    execute(frame, flagged(frame.source.node, body.body, frame.flagged_names()))
     if not body.has_result:
         return
     returned = frame.variables.get(RETURNED)

@@ -39,7 +39,7 @@ from ..frame.frame import Frame, ReturnSignal
 from ..frame.objects import current, stored
 from ..interface.argument_types import ArgumentType
 from ..interface.captured import Captured, Step
-from ..interface.errors import Stopped, UnsupportedError
+from ..interface.errors import Respecialise, Stopped, UnsupportedError
 from ..interface.outside_arrays import NO_INPUTS, Inputs, key_of
 from ..interface.program_parts import Change, Guard, Leaf, Linear, OutputType, Program, Quotient, run_name
 from ..interface.source import FunctionSource
@@ -49,7 +49,7 @@ from ..values.aliases import alternatives, root_of, unknown_alias
 from ..values.arithmetic import scalar_arguments
 from ..values.contents import as_tensor
 from ..values.extents import Affine, Atom
-from ..values.graph import INDEX, Graph, element_type, tensor_type
+from ..values.graph import INDEX, Graph, NamePlace, element_type, tensor_type
 from ..values.names import ir_name
 from ..values.promotion import WEAK_DTYPES
 from ..values.selection import drop_unread, settled
@@ -83,14 +83,17 @@ def lower(
     may_write: bool = True,
     boundscheck: bool = True,
     outside: OutsideArrays | None = None,
+    flagged: frozenset[NamePlace] = frozenset(),
 ) -> Program:
     """Compile the function for arguments of the given types, to the nt level; without `boundscheck`, indices that
     are known at run time only are taken to be in bounds. The last arguments are arrays that `outside` has; it is told
-    of those that are found on the way, which become arguments too.
+    of those that are found on the way, which become arguments too. Variables that are `flagged` may have no value.
 
     Raises a diagnostic for what cannot be compiled, Respecialise when more must be known at compile time.
     """
-    return _Lowering(source, arguments, Graph(LANGUAGE, may_write, boundscheck), outside).run()
+    graph = Graph(LANGUAGE, may_write, boundscheck)
+    graph.flagged = flagged
+    return _Lowering(source, arguments, graph, outside).run()
 
 
 class _Lowering:
@@ -136,6 +139,10 @@ class _Lowering:
         try:
             return self._run()
         except NestorError as error:
+            unbound = frozenset(self.graph.unbound - self.graph.flagged)
+            if unbound:
+                names = ", ".join(sorted({place[-1] for place in unbound}))
+                raise Respecialise(unbound=unbound, why=f"whether {names} has a value") from error
             if error.diagnostic.location is None and self.graph.place.file:
                 error.diagnostic.location = self.graph.place
             raise

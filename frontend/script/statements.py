@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..control.structured import Step
+from ..control.unbound_names import Unbind, unbind
 from ..frame.frame import Frame, ReturnSignal
 from ..frame.instances import delete_attribute
 from ..frame.objects import current
@@ -132,6 +133,7 @@ def _define(frame: Frame, node: ast.FunctionDef) -> None:
             node, f"'{node.name}' has another value in the first iteration of the loop", "use another name"
         )
     frame.variables[node.name] = define(frame, node)
+    frame.mark_bound(node.name)
 
 
 def _delete(frame: Frame, node: ast.Delete) -> None:
@@ -145,6 +147,8 @@ def _delete(frame: Frame, node: ast.Delete) -> None:
         if not isinstance(target, ast.Name):
             frame.fail(target, "this target of del is not supported", "delete names, items and attributes")
         frame.lookup(target)
+        if frame.mark_bound(target.id, False):
+            continue
         del frame.variables[target.id]
         frame.scope.lost[target.id] = "it was deleted"
 
@@ -182,6 +186,7 @@ _HANDLERS: dict[type[ast.stmt], Callable[[Frame, Any], None]] = {
     ast.For: _for,
     ast.While: _while,
     Step: lambda frame, node: node.run(),
+    Unbind: unbind,
     ast.Expr: _expression,
     ast.Pass: _pass,
     ast.Assert: _assert,

@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 
 INDEX = IndexType()
 
+NamePlace = tuple[str, int, int, str]
+"""A variable: the file, line and column of its function, and its name."""
+
 
 class Graph:
     """The function being built. `insert` adds an operation at the present place with the present location."""
@@ -85,7 +88,8 @@ class Graph:
         self.untagged: set[Buffer] = set()
         """Arrays of which nothing says which alias they are, and something asked."""
         self.checked: set[Any] = set()
-        """Checks of arguments that have been made, and the blocks they are in (`integer_ranges.py`)."""
+        """Checks of arguments that have been made, and the blocks they are in (`integer_ranges.py`); flags of names that
+        have been checked, and where."""
         self.run_integers: dict[Hashable, Atom] = {}
         """Numbers that only the run knows, as the integers that indices and extents are made of (`indices.py`)."""
         self.may_stop = False
@@ -96,6 +100,10 @@ class Graph:
         """Arrays that are dropped where nobody reads them (`selection.py`)."""
         self.is_lazy = True
         """Whether arrays of what a mask selects may be computed with under the mask."""
+        self.flagged: frozenset[NamePlace] = frozenset()
+        """Names that may have no value where they are read, which have a flag."""
+        self.unbound: set[NamePlace] = set()
+        """Names that were read where nothing says whether they have a value."""
         self._names = 0
 
     def unfreeze(self, first: int) -> None:

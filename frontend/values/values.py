@@ -350,6 +350,15 @@ Value = (
 )
 
 
+UNBOUND = Static(None)
+"""What stands in a variable that has no value."""
+
+
+def flag_of(name: str) -> str:
+    """The variable that says whether another one has a value (`control/unbound_names.py`)."""
+    return f".bound_{name}"
+
+
 NOTHING = Static(None)
 """None, as the default of a parameter."""
 

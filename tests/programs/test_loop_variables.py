@@ -194,9 +194,10 @@ def over_elements(x, n):
 
 
 @pytest.mark.parametrize("function", [changed_in_the_body, on_one_path, over_elements])
-def test_other_values_are_refused(function):
-    with pytest.raises(nt.UnsupportedError, match="used here, but it has a value only while the loop runs"):
-        nt.jit(function)(X.copy(), 4)
+def test_other_values_are_kept(function):
+    for n in (4, 1, 5):
+        agrees(function, X, n)
+        agrees(function, X + 5, n)
 
 
 def else_of_a_for(x, n):

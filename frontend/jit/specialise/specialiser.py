@@ -337,6 +337,7 @@ class Specialiser(fast_call.NativeCallable):
         from ...script.program import lower
 
         source = source_of(self.function)
+        flagged: frozenset[Any] = frozenset()
         for _ in range(MAX_ATTEMPTS):
             try:
                 program = lower(
@@ -345,6 +346,7 @@ class Specialiser(fast_call.NativeCallable):
                     may_write=self._writes(),
                     boundscheck=self.boundscheck,
                     outside=outside,
+                    flagged=flagged,
                 )
                 _grant_fastmath(program.module, self.fastmath)
                 names = ", ".join(map(str, program.arguments))
@@ -356,7 +358,8 @@ class Specialiser(fast_call.NativeCallable):
                     raise
                 if outside is not None:
                     pattern, types, values = outside.joined(pattern), outside.types, outside.values
-                if not request.overlap:
+                flagged |= request.unbound
+                if not request.overlap and not request.unbound:
                     pattern, types = self._more_known(request, pattern, types, values)
                 if outside is not None:
                     outside.types = types
