@@ -24,7 +24,7 @@ EXTENDED: dict[str, str] = {
 }
 """Upstream dialects that Nestor extends by operations that xDSL lacks: these replace xDSL's dialect object."""
 
-UPSTREAM = ("builtin", "func", "scf", "cf", "tensor")
+UPSTREAM = ("builtin", "func", "scf", "cf", "tensor", "complex")
 """Upstream dialects used as xDSL defines them."""
 
 

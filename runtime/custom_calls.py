@@ -21,6 +21,7 @@ import numpy as np
 from ..dialects.attributes import CUSTOM_CALL
 from ..lowering.abi.custom_call_names import ARGUMENTS, ELEMENTS, INPUTS, NUMPY, TARGET
 from .numpy_calls import FILL, NUMPY_CALLS
+from .real_parts import PARTS
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -95,7 +96,7 @@ class Call:
         elements = facts.data[ELEMENTS].data
         self.operands = [_Element.of(element, True) for element in elements[: self.inputs]]
         self.outputs = [_Element.of(element, False) for element in elements[self.inputs :]]
-        self.sizes = [one.dtype.itemsize for one in (*self.operands, *self.outputs)]
+        self.sizes = [one.size for one in (*self.operands, *self.outputs)]
         types = declared.function_type.inputs.data
         self.ranks = [t.get_num_dims() for t in types if isinstance(t, MemRefType)]
         self.slots = sum(1 + 2 * rank for rank in self.ranks)
@@ -193,6 +194,7 @@ class Call:
 
 
 _NUMBERS: dict[str, Callable[[np.ndarray], Any]] = {
+    "complex": complex,
     "scalar": lambda array: array[()],
     "int": int,
     "float": float,
@@ -225,6 +227,11 @@ class _Element:
     read_only: bool
     typestr: str
 
+    @property
+    def size(self) -> int:
+        """Bytes of what memory holds: of a part, of complex numbers."""
+        return PARTS.get(self.dtype, self.dtype).itemsize
+
     @staticmethod
     def of(element: Any, read_only: bool) -> _Element:
         from ..dialects.nt.types import TO_NAME
@@ -236,6 +243,9 @@ class _Element:
 
 def _array(place: Place, element: _Element) -> np.ndarray:
     """A buffer as an array."""
+    if element.dtype in PARTS:  # the parts are along a last axis
+        address, shape, strides = place
+        place = address, shape[:-1], strides[:-1]
     if 0 in place[1]:
         return np.empty(place[1], element.dtype)
     array = np.asarray(_Memory(place, element.typestr, element.read_only))

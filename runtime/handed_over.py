@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from .real_parts import PARTS, complex_view
+
 SMALL = 1 << 14
 """Bytes: what is smaller is copied into an ordinary array, which costs less than an owner of its memory."""
 
@@ -48,6 +50,8 @@ class _Owner:
 
 def take(words: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """The array that was handed over in `words`; its memory is the array's from now on."""
+    if dtype in PARTS:
+        return complex_view(take(words, PARTS[dtype]))
     address, *shape = words.tolist()
     assert address, "a kernel ended without handing over a result"
     words[0] = 0

@@ -19,6 +19,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
         "nt-unroll-swaps",
         "nt-fuse",
         "convert-nt-to-nest",
+        "nest-expand-complex",
         "nest-prove-bounds",
     ),
     "to-nest": ("to-loops", "nest-reuse-buffers{order=free}"),

@@ -27,6 +27,7 @@ PASSES: dict[str, str] = {
     "convert-nt-to-nest": "lowering.nt_to_nest.convert:ConvertNtToNestPass",
     # nest -> nest
     "nest-outline-repeated": "transforms.nest.cleanup.outline_repeated:NestOutlineRepeatedPass",
+    "nest-expand-complex": "lowering.complex.expand_complex:NestExpandComplexPass",
     "nest-prove-bounds": "transforms.nest.cleanup.prove_bounds:NestProveBoundsPass",
     **{name: row.function for name, row in _PRIMITIVES.items()},
     "nest-share-scratch": "transforms.nest.memory.share_scratch:NestShareScratchPass",

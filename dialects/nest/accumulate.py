@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import (
     AffineMapAttr,
     AnyFloat,
     ArrayAttr,
+    ComplexType,
     FloatAttr,
     IntegerAttr,
     IntegerType,
@@ -16,7 +17,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     i1,
 )
-from xdsl.ir import Region, SSAValue
+from xdsl.ir import Attribute, Region, SSAValue
 from xdsl.irdl import (
     AnyAttr,
     AttrSizedOperandSegments,
@@ -40,10 +41,10 @@ from .access import StatementOp
 from .common import INDEX, parse_memref, segments
 
 COMBINERS: dict[str, str] = {
-    "add": "fi",
-    "mul": "fi",
-    "maximum": "f",
-    "minimum": "f",
+    "add": "fic",
+    "mul": "fic",
+    "maximum": "fc",
+    "minimum": "fc",
     "maxsi": "i",
     "minsi": "i",
     "maxui": "i",
@@ -52,8 +53,10 @@ COMBINERS: dict[str, str] = {
     "or": "i",
     "xor": "i",
 }
-"""Named combiners of `nest.accumulate` and the element kinds (`f` float, `i` integer) they take.
-`maximum` and `minimum` propagate NaN."""
+"""Named combiners of `nest.accumulate` and the element kinds (`f` float, `i` integer, `c` complex) they take.
+`maximum` and `minimum` propagate NaN; complex numbers are ordered by their real parts, then by their imaginary ones."""
+
+_KINDS: dict[str, type[Attribute]] = {"i": IntegerType, "f": AnyFloat, "c": ComplexType}
 
 ORDERS = ("any", "fixed-tree", "sequential")
 """How far a reduction may be re-associated: freely, in one fixed tree, not at all."""
@@ -160,7 +163,7 @@ class AccumulateOp(StatementOp):
         if self.combine is not None or len(self.values) != 1:
             raise VerifyException(f"{self.name}: the named combiner '{name}' takes one value and no region")
         type = self.values[0].type
-        kind = "i" if isinstance(type, IntegerType) else "f" if isinstance(type, AnyFloat) else None
+        kind = next((kind for kind, known in _KINDS.items() if isinstance(type, known)), None)
         if kind is None or kind not in COMBINERS[name]:
             raise VerifyException(
                 f"{self.name}: the combiner '{name}' does not apply to {self.values[0].type}"
@@ -172,9 +175,7 @@ class AccumulateOp(StatementOp):
         types = [value.type for value in self.values]
         if [arg.type for arg in self.combine.block.args] != types + types:
             raise VerifyException(f"{self.name}: the region takes the old elements, then the new values")
-        given = [
-            one.type if isinstance(one, FloatAttr | IntegerAttr) else None for one in self.identity or ()
-        ]
+        given = [_type_of(one) for one in self.identity or ()]
         if self.identity is not None and given != types:
             raise VerifyException(
                 f"{self.name}: identity {self.identity} for elements of {', '.join(map(str, types))}"
@@ -272,6 +273,13 @@ class YieldOp(IRDLOperation):
 
     def __init__(self, *values: SSAValue):
         super().__init__(operands=[values])
+
+
+def _type_of(number: Attribute) -> Attribute | None:
+    """The type of a number; a complex one is given as its parts, as `complex.constant` has it."""
+    if isinstance(number, ArrayAttr) and len(number) == 2 and isinstance(number.data[0], FloatAttr):
+        return ComplexType(number.data[0].type)
+    return number.type if isinstance(number, FloatAttr | IntegerAttr) else None
 
 
 def _parse_order(parser: Parser) -> str:

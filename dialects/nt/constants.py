@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from .elementwise import Elementwise
-from .types import TO_NAME, kind_of
+from .types import TO_NAME, kind_of, part_type
 
 _FUNCTIONS = {"where": np.where, "clip": np.clip}
 _EXACT_IN_FLOAT32 = 1 << 24
@@ -66,6 +66,8 @@ def compute(row: Elementwise, operands: Sequence[np.ndarray]) -> np.ndarray:
 def convert(array: np.ndarray, source: Attribute, result: Attribute) -> np.ndarray | None:
     """`astype`; None where NumPy leaves the result open (a float out of an integer's range) or it rounds twice."""
     kinds = kind_of(source), kind_of(result)
+    if kinds[0] == "c" and kinds[1] not in "cb":
+        return convert(array.real, part_type(source), result)
     if kinds[0] == "f" and kinds[1] in "iu" and not _fits(array, dtype_of(result)):
         return None
     if result == bf16 and array.dtype != np.float32 and not _is_exact(array):

@@ -1,7 +1,8 @@
 """The one table of elementwise operations.
 
 A row gives the name (NumPy's), arity, the ufunc it must match to the bit, how its result type follows from
-its operands, and its scalar expansion by element kind (`f` float, `i` signed, `u` unsigned, `b` bool; a
+its operands, and its scalar expansion by element kind (`f` float, `i` signed, `u` unsigned, `b` bool,
+`c` complex; a
 missing kind is not an operation NumPy has, or one the frontend casts away first). Adding an operation means adding a
 row here and its tests; nothing else in the compiler names operations. One that NumPy lacks is a function of special.py
 as well, which `nt.nn` exports; those with a form of their own in `lowering/math` are rows of `dialects/functions.py`.
@@ -15,12 +16,14 @@ from types import ModuleType
 
 import numpy as np
 from xdsl.dialects import arith, math
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import AnyFloat, ComplexType, i1
+from xdsl.ir import Attribute, SSAValue
 
 from .. import functions, special
 from ..ext import math as ext_math
 from ..ext.arith import NO_OVERFLOW
 from . import expand as x
+from . import expand_complex as xc
 from . import expand_float as xf
 from . import expand_integer as xi
 from . import expand_random as xr
@@ -32,7 +35,11 @@ Expansion = Callable[..., SSAValue]
 
 @dataclass(frozen=True, eq=False)
 class Elementwise:
-    """One row: see the module's docstring. `result` is `same` (as the operands) or `bool`."""
+    """One row: see the module's docstring.
+
+    `result` is `same` (as the operands), `bool`, `real` (the type of the parts of complex operands, else as the operands)
+    or `complex` (the type whose parts are of the operands' type).
+    """
 
     name: str
     arity: int
@@ -113,6 +120,12 @@ def _ldexp(a: np.ndarray, exponent: np.ndarray) -> np.ndarray:
     return np.ldexp(a, exponent.astype(np.int32))
 
 
+def _complex(real: np.ndarray, imaginary: np.ndarray) -> np.ndarray:
+    """Complex numbers of their parts: `real + imaginary * 1j` is another number for infinities."""
+    pair = np.broadcast_arrays(real, imaginary)
+    return np.stack(pair, -1).view(np.result_type(*pair, np.complex64))[..., 0]
+
+
 _ADD_F, _MUL_F = _op("AddfOp"), _op("MulfOp")
 _AND, _OR, _XOR = _op("AndIOp"), _op("OrIOp"), _op("XOrIOp")
 
@@ -128,10 +141,18 @@ def _numbers(f: Expansion | None, i: Expansion, u: Expansion | None = None) -> d
 
 _ROWS = (
     # arithmetic
-    Elementwise("add", 2, "add", {**_numbers(_ADD_F, _int("AddiOp")), "b": _OR}, commutative=True),
-    Elementwise("subtract", 2, "subtract", _numbers(_op("SubfOp"), _int("SubiOp"))),
-    Elementwise("multiply", 2, "multiply", {**_numbers(_MUL_F, _int("MuliOp")), "b": _AND}, commutative=True),
-    Elementwise("divide", 2, "divide", {"f": _op("DivfOp")}, least_effort=Effort.DIVISION),
+    Elementwise(
+        "add", 2, "add", {**_numbers(_ADD_F, _int("AddiOp")), "b": _OR, "c": xc.add}, commutative=True
+    ),
+    Elementwise("subtract", 2, "subtract", {**_numbers(_op("SubfOp"), _int("SubiOp")), "c": xc.subtract}),
+    Elementwise(
+        "multiply",
+        2,
+        "multiply",
+        {**_numbers(_MUL_F, _int("MuliOp")), "b": _AND, "c": xc.multiply},
+        commutative=True,
+    ),
+    Elementwise("divide", 2, "divide", {"f": _op("DivfOp"), "c": xc.divide}, least_effort=Effort.DIVISION),
     Elementwise(
         "floor_divide",
         2,
@@ -146,25 +167,31 @@ _ROWS = (
         {"f": x.remainder_float, "i": x.remainder_int, "u": x.remainder_uint},
         least_effort=Effort.FUNCTION,
     ),
-    Elementwise("negative", 1, "negative", _numbers(_op("NegfOp"), x.negative_int)),
+    Elementwise("negative", 1, "negative", {**_numbers(_op("NegfOp"), x.negative_int), "c": xc.negative}),
     Elementwise(
         "absolute",
         1,
         "absolute",
-        {"f": _math("AbsFOp"), "i": x.absolute_int, "u": _identity, "b": _identity},
+        {"f": _math("AbsFOp"), "i": x.absolute_int, "u": _identity, "b": _identity, "c": xc.absolute},
+        "real",
     ),
-    Elementwise("square", 1, "square", {**_numbers(_square(_MUL_F), _square(_int("MuliOp")))}),
+    Elementwise(
+        "square",
+        1,
+        "square",
+        {**_numbers(_square(_MUL_F), _square(_int("MuliOp"))), "c": _square(xc.multiply)},
+    ),
     Elementwise(
         "reciprocal",
         1,
         "reciprocal",
-        {"f": _reciprocal, "i": xi.reciprocal_int, "u": xi.reciprocal_uint},
+        {"f": _reciprocal, "i": xi.reciprocal_int, "u": xi.reciprocal_uint, "c": xc.reciprocal},
         least_effort=Effort.DIVISION,
     ),
     Elementwise("fmod", 2, "fmod", {"f": x.in_single(xf.fmod), "i": xi.fmod_int, "u": x.remainder_uint}),
     Elementwise("gcd", 2, "gcd", {"i": xi.gcd_int, "u": xi.gcd_uint}),
     Elementwise("lcm", 2, "lcm", {"i": xi.lcm_int, "u": xi.lcm_uint}),
-    Elementwise("sign", 1, "sign", {"f": x.sign_float, "i": x.sign_int, "u": x.sign_uint}),
+    Elementwise("sign", 1, "sign", {"f": x.sign_float, "i": x.sign_int, "u": x.sign_uint, "c": xc.sign}),
     Elementwise("copysign", 2, "copysign", {"f": _math("CopySignOp")}),
     Elementwise("nextafter", 2, "nextafter", {"f": xf.nextafter}, on_bits=True),
     Elementwise("spacing", 1, "spacing", {"f": xf.spacing}, on_bits=True),
@@ -178,16 +205,32 @@ _ROWS = (
         reference=lambda a: np.frexp(a)[1].astype(a.dtype),
     ),
     Elementwise("heaviside", 2, "heaviside", {"f": xf.heaviside}),
+    # complex numbers and their parts
+    Elementwise("complex", 2, "complex", {"f": xc.create}, "complex", reference=_complex),
+    Elementwise("real", 1, "real", {"c": xc.real}, "real", reference=np.real),
+    Elementwise("imag", 1, "imag", {"c": xc.imag}, "real", reference=np.imag),
+    Elementwise("conjugate", 1, "conjugate", {"c": xc.conjugate}),
     # comparison
-    Elementwise("equal", 2, "equal", _compare("oeq", "eq", "eq"), "bool", commutative=True),
-    Elementwise("not_equal", 2, "not_equal", _compare("une", "ne", "ne"), "bool", commutative=True),
-    Elementwise("less", 2, "less", _compare("olt", "slt", "ult"), "bool"),
-    Elementwise("less_equal", 2, "less_equal", _compare("ole", "sle", "ule"), "bool"),
-    Elementwise("greater", 2, "greater", _compare("ogt", "sgt", "ugt"), "bool"),
-    Elementwise("greater_equal", 2, "greater_equal", _compare("oge", "sge", "uge"), "bool"),
-    Elementwise("isnan", 1, "isnan", {"f": _isnan}, "bool"),
-    Elementwise("isinf", 1, "isinf", {"f": x.isinf_float}, "bool"),
-    Elementwise("isfinite", 1, "isfinite", {"f": x.isfinite_float}, "bool"),
+    Elementwise(
+        "equal", 2, "equal", {**_compare("oeq", "eq", "eq"), "c": xc.equal}, "bool", commutative=True
+    ),
+    Elementwise(
+        "not_equal",
+        2,
+        "not_equal",
+        {**_compare("une", "ne", "ne"), "c": xc.not_equal},
+        "bool",
+        commutative=True,
+    ),
+    Elementwise("less", 2, "less", {**_compare("olt", "slt", "ult"), "c": xc.less}, "bool"),
+    Elementwise("less_equal", 2, "less_equal", {**_compare("ole", "sle", "ule"), "c": xc.less_equal}, "bool"),
+    Elementwise("greater", 2, "greater", {**_compare("ogt", "sgt", "ugt"), "c": xc.greater}, "bool"),
+    Elementwise(
+        "greater_equal", 2, "greater_equal", {**_compare("oge", "sge", "uge"), "c": xc.greater_equal}, "bool"
+    ),
+    Elementwise("isnan", 1, "isnan", {"f": _isnan, "c": xc.isnan}, "bool"),
+    Elementwise("isinf", 1, "isinf", {"f": x.isinf_float, "c": xc.isinf}, "bool"),
+    Elementwise("isfinite", 1, "isfinite", {"f": x.isfinite_float, "c": xc.isfinite}, "bool"),
     Elementwise("signbit", 1, "signbit", {"f": xf.signbit}, "bool"),
     # logic (the frontend casts to bool first) and bits
     Elementwise("logical_and", 2, "logical_and", {"b": _AND}, "bool", commutative=True),
@@ -212,18 +255,28 @@ _ROWS = (
         "maximum",
         2,
         "maximum",
-        {"f": _op("MaximumfOp"), "i": _op("MaxSIOp"), "u": _op("MaxUIOp"), "b": _OR},
+        {"f": _op("MaximumfOp"), "i": _op("MaxSIOp"), "u": _op("MaxUIOp"), "b": _OR, "c": xc.maximum},
         commutative=True,
     ),
     Elementwise(
         "minimum",
         2,
         "minimum",
-        {"f": _op("MinimumfOp"), "i": _op("MinSIOp"), "u": _op("MinUIOp"), "b": _AND},
+        {"f": _op("MinimumfOp"), "i": _op("MinSIOp"), "u": _op("MinUIOp"), "b": _AND, "c": xc.minimum},
         commutative=True,
     ),
-    Elementwise("fmax", 2, "fmax", {"f": x.fmax_float, "i": _op("MaxSIOp"), "u": _op("MaxUIOp"), "b": _OR}),
-    Elementwise("fmin", 2, "fmin", {"f": x.fmin_float, "i": _op("MinSIOp"), "u": _op("MinUIOp"), "b": _AND}),
+    Elementwise(
+        "fmax",
+        2,
+        "fmax",
+        {"f": x.fmax_float, "i": _op("MaxSIOp"), "u": _op("MaxUIOp"), "b": _OR, "c": xc.fmax},
+    ),
+    Elementwise(
+        "fmin",
+        2,
+        "fmin",
+        {"f": x.fmin_float, "i": _op("MinSIOp"), "u": _op("MinUIOp"), "b": _AND, "c": xc.fmin},
+    ),
     Elementwise(
         "clamp",
         3,
@@ -232,33 +285,40 @@ _ROWS = (
             "f": x.clamp_float,
             "i": _clamp_int(_op("MaxSIOp"), _op("MinSIOp")),
             "u": _clamp_int(_op("MaxUIOp"), _op("MinUIOp")),
+            "c": _clamp_int(xc.maximum, xc.minimum),
         },
     ),
-    Elementwise("select", 3, "where", {k: _select for k in "fiub"}, condition_first=True),
+    Elementwise("select", 3, "where", {k: _select for k in "fiubc"}, condition_first=True),
     # random bits: of a counter (its lower and its upper half) and a key
     Elementwise("philox", 3, "philox", {"u": xr.philox}, reference=special.philox),
     # functions
-    Elementwise("sqrt", 1, "sqrt", {"f": _math("SqrtOp")}, least_effort=Effort.DIVISION),
+    Elementwise("sqrt", 1, "sqrt", {"f": _math("SqrtOp"), "c": xc.sqrt}, least_effort=Effort.DIVISION),
     Elementwise("cbrt", 1, "cbrt", {"f": _math("CbrtOp")}, ulp=2.0),
-    Elementwise("exp", 1, "exp", {"f": _math("ExpOp")}, ulp=1.0),
-    Elementwise("exp2", 1, "exp2", {"f": _math("Exp2Op")}, ulp=2.0),
-    Elementwise("expm1", 1, "expm1", {"f": _math("ExpM1Op")}, ulp=2.0),
-    Elementwise("log", 1, "log", {"f": _math("LogOp")}, ulp=2.0),
-    Elementwise("log2", 1, "log2", {"f": _math("Log2Op")}, ulp=2.0),
-    Elementwise("log10", 1, "log10", {"f": _math("Log10Op")}, ulp=2.0),
-    Elementwise("log1p", 1, "log1p", {"f": _math("Log1pOp")}, ulp=2.0),
-    Elementwise("power", 2, "power", {"f": _math("PowFOp"), "i": xi.power_int, "u": xi.power_uint}, ulp=2.0),
+    Elementwise("exp", 1, "exp", {"f": _math("ExpOp"), "c": xc.exp}, ulp=1.0),
+    Elementwise("exp2", 1, "exp2", {"f": _math("Exp2Op"), "c": xc.exp2}, ulp=2.0),
+    Elementwise("expm1", 1, "expm1", {"f": _math("ExpM1Op"), "c": xc.expm1}, ulp=2.0),
+    Elementwise("log", 1, "log", {"f": _math("LogOp"), "c": xc.log}, ulp=2.0),
+    Elementwise("log2", 1, "log2", {"f": _math("Log2Op"), "c": xc.log2}, ulp=2.0),
+    Elementwise("log10", 1, "log10", {"f": _math("Log10Op"), "c": xc.log10}, ulp=2.0),
+    Elementwise("log1p", 1, "log1p", {"f": _math("Log1pOp"), "c": xc.log1p}, ulp=2.0),
+    Elementwise(
+        "power",
+        2,
+        "power",
+        {"f": _math("PowFOp"), "i": xi.power_int, "u": xi.power_uint, "c": xc.power},
+        ulp=2.0,
+    ),
     Elementwise("hypot", 2, "hypot", {"f": xf.hypot}, ulp=2.0, commutative=True),
     Elementwise("logaddexp", 2, "logaddexp", {"f": xf.logaddexp}, ulp=4.0),
     Elementwise("logaddexp2", 2, "logaddexp2", {"f": xf.logaddexp2}, ulp=4.0),
     Elementwise("radians", 1, "radians", {"f": xf.radians}),
     Elementwise("degrees", 1, "degrees", {"f": xf.degrees}),
-    Elementwise("sin", 1, "sin", {"f": _math("SinOp")}, ulp=2.0),
-    Elementwise("cos", 1, "cos", {"f": _math("CosOp")}, ulp=2.0),
-    Elementwise("tan", 1, "tan", {"f": _math("TanOp")}, ulp=4.0),
+    Elementwise("sin", 1, "sin", {"f": _math("SinOp"), "c": xc.sin}, ulp=2.0),
+    Elementwise("cos", 1, "cos", {"f": _math("CosOp"), "c": xc.cos}, ulp=2.0),
+    Elementwise("tan", 1, "tan", {"f": _math("TanOp"), "c": xc.tan}, ulp=4.0),
     Elementwise("arctan2", 2, "arctan2", {"f": _math("Atan2Op")}, ulp=2.0),
     *(
-        Elementwise(name, 1, name, {"f": _math(op)}, ulp=4.0)
+        Elementwise(name, 1, name, {"f": _math(op), **xc.FUNCTIONS.get(name, {})}, ulp=4.0)
         for name, op in (
             ("arcsin", "AsinOp"),
             ("arccos", "AcosOp"),
@@ -270,7 +330,7 @@ _ROWS = (
             ("arctanh", "AtanhOp"),
         )
     ),
-    Elementwise("tanh", 1, "tanh", {"f": _math("TanhOp")}, ulp=2.0),
+    Elementwise("tanh", 1, "tanh", {"f": _math("TanhOp"), "c": xc.tanh}, ulp=2.0),
     Elementwise("erf", 1, "erf", {"f": _math("ErfOp")}, ulp=2.0, reference=special.erf),
     Elementwise("erfc", 1, "erfc", {"f": _math("ErfcOp", ext_math)}, ulp=4.0, reference=special.erfc),
     *(
@@ -279,9 +339,21 @@ _ROWS = (
     ),
     Elementwise("floor", 1, "floor", {"f": _math("FloorOp")}),
     Elementwise("ceil", 1, "ceil", {"f": _math("CeilOp")}),
-    Elementwise("rint", 1, "rint", {"f": _math("RoundEvenOp")}),
+    Elementwise("rint", 1, "rint", {"f": _math("RoundEvenOp"), "c": xc.rint}),
     Elementwise("trunc", 1, "trunc", {"f": _math("TruncOp")}),
 )
+
+
+def result_element(row: Elementwise, element: Attribute) -> Attribute:
+    """The element type of the result of `row` on operands of type `element`."""
+    if row.result == "bool":
+        return i1
+    if row.result == "complex" and isinstance(element, AnyFloat):
+        return ComplexType(element)
+    if row.result == "real" and isinstance(element, ComplexType):
+        return element.element_type
+    return element
+
 
 ELEMENTWISE: dict[str, Elementwise] = {row.name: row for row in _ROWS}
 """The table, by name."""

@@ -13,7 +13,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from .elementwise import ELEMENTWISE, Elementwise
+from .elementwise import ELEMENTWISE, Elementwise, result_element
 from .traits import Canonicalized
 from .types import kind_of, with_element
 from .work import Effort, Role, Working
@@ -71,6 +71,7 @@ class ElementwiseOp(Working):
     def _verify_element(self, row: Elementwise, common: TensorType) -> None:
         try:
             kind = kind_of(common.element_type)
+            kind_of(result_element(row, common.element_type))
         except TypeError as error:
             raise VerifyException(f"{self.name}: {error}") from None
         if kind not in row.expansions:
@@ -110,7 +111,7 @@ def operand_types(row: Elementwise, common: TensorType) -> Sequence[Attribute]:
 
 def result_type(row: Elementwise, common: TensorType) -> TensorType:
     """Type of the result of `row` on operands of type `common`."""
-    return with_element(common, i1) if row.result == "bool" else common
+    return with_element(common, result_element(row, common.element_type))
 
 
 def _define(row: Elementwise) -> type[ElementwiseOp]:

@@ -12,6 +12,8 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
     AnyFloat,
+    ArrayAttr,
+    ComplexType,
     FloatAttr,
     IntegerAttr,
     IntegerType,
@@ -65,10 +67,12 @@ class Emitter:
         self._insert(op)
         return op.results[0]
 
-    def const(self, value: float | int, type_: Attribute) -> SSAValue:
+    def const(self, value: complex, type_: Attribute) -> SSAValue:
         """A scalar constant."""
+        if isinstance(type_, ComplexType):
+            return _complex_constant(self, complex(value), type_)
         if isinstance(type_, IntegerType):
-            attr = IntegerAttr(_wrap(int(value), type_.width.data), type_)
+            attr = IntegerAttr(_wrap(int(value), type_.width.data), type_)  # pyright: ignore
         else:
             attr = FloatAttr(value, type_)  # pyright: ignore
         return self.op(arith.ConstantOp, (), type_, {"value": attr})
@@ -86,6 +90,14 @@ class Emitter:
     def invert(self, a: SSAValue) -> SSAValue:
         """Logical not of an i1."""
         return self.op(arith.XOrIOp, (a, self.const(1, i1)))
+
+
+def _complex_constant(e: Emitter, value: complex, type_: ComplexType) -> SSAValue:
+    from xdsl.dialects.complex import ConstantOp
+
+    part = type_.element_type
+    parts = ArrayAttr([FloatAttr(value.real, part), FloatAttr(value.imag, part)])  # pyright: ignore
+    return e.op(ConstantOp, (), type_, {"value": parts})
 
 
 _NO_FASTMATH = arith.FastMathFlagsAttr("none")

@@ -22,7 +22,7 @@ class Reduction:
         """The nest combiner for this element type; KeyError when the reduction has none."""
         return self.combiners[kind_of(element)]
 
-    def identity(self, element: Attribute) -> float | int:
+    def identity(self, element: Attribute) -> complex:
         """The neutral element: 0 for add, -inf (or the smallest integer) for maximum, ..."""
         kind, width = kind_of(element), width_of(element)
         if self.name in ("add", "or"):
@@ -32,6 +32,8 @@ class Reduction:
         if self.name == "and":
             return 1 if kind == "b" else -1
         largest = self.name == "minimum"
+        if kind == "c":
+            return complex("inf+infj") if largest else complex("-inf-infj")
         if kind == "f":
             return float("inf") if largest else float("-inf")
         if kind == "b":
@@ -44,10 +46,14 @@ class Reduction:
 REDUCTIONS: dict[str, Reduction] = {
     r.name: r
     for r in (
-        Reduction("add", "add", {"f": "add", "i": "add", "u": "add"}),
-        Reduction("multiply", "multiply", {"f": "mul", "i": "mul", "u": "mul"}),
-        Reduction("maximum", "maximum", {"f": "maximum", "i": "maxsi", "u": "maxui", "b": "or"}),
-        Reduction("minimum", "minimum", {"f": "minimum", "i": "minsi", "u": "minui", "b": "and"}),
+        Reduction("add", "add", {"f": "add", "i": "add", "u": "add", "c": "add"}),
+        Reduction("multiply", "multiply", {"f": "mul", "i": "mul", "u": "mul", "c": "mul"}),
+        Reduction(
+            "maximum", "maximum", {"f": "maximum", "i": "maxsi", "u": "maxui", "b": "or", "c": "maximum"}
+        ),
+        Reduction(
+            "minimum", "minimum", {"f": "minimum", "i": "minsi", "u": "minui", "b": "and", "c": "minimum"}
+        ),
         Reduction("and", "logical_and", {"b": "and"}),
         Reduction("or", "logical_or", {"b": "or"}),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import (
     AnyFloat,
     BFloat16Type,
+    ComplexType,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -23,6 +24,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
+c64, c128 = ComplexType(f32), ComplexType(f64)
 u8, u16, u32, u64 = (IntegerType(w, Signedness.UNSIGNED) for w in (8, 16, 32, 64))
 
 BY_NAME: dict[str, Attribute] = {
@@ -39,6 +41,8 @@ BY_NAME: dict[str, Attribute] = {
     "bfloat16": bf16,
     "float32": f32,
     "float64": f64,
+    "complex64": c64,
+    "complex128": c128,
 }
 """Element type by the name of the NumPy dtype (bfloat16 is ml_dtypes' name)."""
 
@@ -48,14 +52,22 @@ _FLOATS = (Float16Type, BFloat16Type, Float32Type, Float64Type)
 
 
 def kind_of(element: Attribute) -> str:
-    """`f` float, `i` signed integer, `u` unsigned integer, `b` bool; raises TypeError for anything else."""
+    """`f` float, `i` signed integer, `u` unsigned integer, `b` bool, `c` complex; raises TypeError for anything else."""
     if isinstance(element, _FLOATS):
         return "f"
+    if isinstance(element, ComplexType) and element in TO_NAME:
+        return "c"
     if element == i1:
         return "b"
     if isinstance(element, IntegerType) and element in TO_NAME:
         return "u" if element.signedness.data is Signedness.UNSIGNED else "i"
     raise TypeError(f"{element} is not an element type of nt; one of {', '.join(map(str, BY_NAME.values()))}")
+
+
+def part_type(element: Attribute) -> AnyFloat:
+    """The type of the real and the imaginary part of a complex type."""
+    assert isinstance(element, ComplexType)
+    return element.element_type  # pyright: ignore
 
 
 def storage_type(element: Attribute) -> AnyFloat | IntegerType:
@@ -74,6 +86,8 @@ def scalar_type(element: Attribute) -> AnyFloat | IntegerType:
 
 def width_of(element: Attribute) -> int:
     """Size in bits (1 for bool)."""
+    if isinstance(element, ComplexType):
+        return 2 * width_of(element.element_type)
     return element.width.data if isinstance(element, IntegerType) else element.bitwidth  # pyright: ignore
 
 

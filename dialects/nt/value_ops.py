@@ -58,12 +58,13 @@ class ConstantOp(Working):
         super().__init__(properties={"value": value}, result_types=[value.type])
 
     @property
-    def splat(self) -> int | float | None:
+    def splat(self) -> complex | None:
         """The one value of every element (0 or 1 for bool), or None when they differ or there is none."""
         if not len(self.value) or not self.value.is_splat():
             return None
         value = self.value.get_values()[0]
-        assert not isinstance(value, tuple)
+        if isinstance(value, tuple):
+            return complex(*value)
         return value & 1 if self.value.get_element_type() == i1 else value  # pyright: ignore
 
     def verify_(self) -> None:

@@ -20,12 +20,12 @@ Dim = int | str
 class ArgumentType:
     """One argument of a specialisation.
 
-    `kind` is `array`, `int`, `float`, `bool` (Python numbers passed at run time), `scalar` (a NumPy scalar), `static` (baked
-    in: `value`) or `same` (the very array of argument number `value`). `order` is set for arrays that are contiguous in
-    another than row-major order: axes from the outermost; `memory_order` for the other strided ones, which only
-    says in which order results are laid out. `layout` is `c`, `strided`, or `folded`: strided, may be written, and some
-    of its elements share memory. `witness` are the extents of the call being compiled; `text` tells static
-    values apart that compare equal.
+    `kind` is `array`, `int`, `float`, `bool`, `complex` (Python numbers passed at run time), `scalar` (a NumPy
+    scalar), `static` (baked in: `value`) or `same` (the very array of argument number `value`). `order` is set for
+    arrays that are contiguous in another than row-major order: axes from the outermost; `memory_order` for the other
+    strided ones, which only says in which order results are laid out. `layout` is `c`, `strided`, or `folded`:
+    strided, may be written, and some of its elements share memory. `witness` are the extents of the call being
+    compiled; `text` tells static values apart that compare equal.
     """
 
     name: str
@@ -82,6 +82,8 @@ def argument_type(name: str, value: Any, *, mutates: bool, group: str | None = N
         return ArgumentType(name, "int", np.dtype(np.int64), group=group)
     if type(value) is float:
         return ArgumentType(name, "float", np.dtype(np.float64), group=group)
+    if type(value) is complex:
+        return ArgumentType(name, "complex", np.dtype(np.complex128), group=group)
     return static_type(name, value, group)
 
 
@@ -94,8 +96,11 @@ def static_type(name: str, value: Any, group: str | None = None) -> ArgumentType
     return ArgumentType(name, "static", value=hashable(value), text=distinction(value), group=group)
 
 
+_NAMES = frozenset(("complex64", "complex128", "bfloat16"))
+
+
 def _check_dtype(name: str, dtype: np.dtype) -> None:
-    if dtype.isnative and ((dtype.kind in "biuf" and dtype.itemsize <= 8) or dtype.name == "bfloat16"):
+    if dtype.isnative and (dtype.name in _NAMES or (dtype.kind in "biuf" and dtype.itemsize <= 8)):
         return
     what = (
         "objects"
@@ -108,7 +113,7 @@ def _check_dtype(name: str, dtype: np.dtype) -> None:
         f"argument '{name}': arrays of {what} cannot be compiled",
         hint=f"convert it: {name}.astype({dtype.newbyteorder('=').name!r})"
         if not dtype.isnative
-        else "use bool, integers or floats",
+        else "use bool, integers, floats or complex numbers",
     )
 
 

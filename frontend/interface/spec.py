@@ -17,7 +17,7 @@ SHORT_DTYPES = {
     "bool": "bool", "i1": "bool",
     "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64",
     "ui8": "uint8", "ui16": "uint16", "ui32": "uint32", "ui64": "uint64",
-    "f16": "float16", "f32": "float32", "f64": "float64",
+    "f16": "float16", "f32": "float32", "f64": "float64", "c64": "complex64", "c128": "complex128",
 }  # fmt: skip
 """Element types as the text of `opt-tool --spec` and of the IR names them."""
 
@@ -39,7 +39,7 @@ class Spec:
 
 @record
 class ScalarSpec:
-    """The type of a scalar argument passed at run time: `int`, `float`, `bool` or a NumPy dtype."""
+    """The type of a scalar argument passed at run time: `int`, `float`, `bool`, `complex` or a NumPy dtype."""
 
     kind: str
     dtype: np.dtype
@@ -109,11 +109,12 @@ def parse_specs(text: str) -> list[Spec | ScalarSpec]:
 
 def _one(match: re.Match) -> Spec | ScalarSpec:
     name, shape = match["dtype"], match["shape"]
-    if name in ("int", "float") and shape is None:
+    if name in ("int", "float", "complex") and shape is None:
         return ScalarSpec(name, np.dtype(name))
     if name not in SHORT_DTYPES:
         raise DTypeError(
-            f"unknown element type {name!r} in a spec", hint=f"one of {', '.join(SHORT_DTYPES)}, int, float"
+            f"unknown element type {name!r} in a spec",
+            hint=f"one of {', '.join(SHORT_DTYPES)}, int, float, complex",
         )
     dtype = np.dtype(SHORT_DTYPES[name])
     if shape is None:

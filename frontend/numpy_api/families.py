@@ -21,6 +21,8 @@ FAMILIES = [
     "elements.python_math",
     "shapes.joining",
     "elements.rounding",
+    "elements.parts",
+    "elements.complex_parts",
     "statistics.scans",
     "shapes.repeating",
     "shapes.matrices",

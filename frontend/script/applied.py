@@ -145,7 +145,7 @@ def _number(island: Island, piece: Value, index: Sequence[Affine]) -> Value:
     """An element as a number of Python."""
     kind = number_kind(island.graph, piece)
     letter = "f" if isinstance(kind, type) or kind.name == "bfloat16" else kind.kind
-    weak = {"b": bool, "i": int, "u": int}.get(letter, float)
+    weak = {"b": bool, "i": int, "u": int, "c": complex}.get(letter, float)
     return Scalar(island.element(piece, WEAK_DTYPES[weak], index), WEAK_DTYPES[weak], weak)
 
 

@@ -15,6 +15,7 @@ from ...lowering.abi.print_calls import PRINT_CALLS
 from ...runtime.printing import Form, Site, register
 from ..frame.frame import Frame
 from ..interface.errors import DTypeError
+from ..numpy_api.families import FUNCTIONS
 from ..values.contents import as_tensor
 from ..values.graph import Graph
 from ..values.islands import open_island
@@ -86,11 +87,29 @@ def _form(frame: Frame, node: ast.Call, value: Value, sends: list[Callable[[], N
     if not is_number(value):
         frame.fail(node, f"{describe(value)} cannot be printed in compiled code", None, DTypeError)
     kind = number_kind(graph, value)
+    if kind is complex or (isinstance(kind, np.dtype) and kind.kind == "c"):
+        return _complex(frame, node, value, kind, sends)
     if extents_of(value) or is_array(value):
         assert isinstance(kind, np.dtype)
         return _array(frame, value, kind, sends)
     sends.append(lambda: _send(graph, value, kind))
     return lambda numbers: _number(next(numbers), kind)
+
+
+def _complex(frame: Frame, node: ast.Call, value: Value, kind: Any, sends: list[Callable[[], None]]) -> Form:
+    """Complex numbers are sent as two numbers, or two arrays, of their parts."""
+    parts = [FUNCTIONS[part](frame.graph, value) for part in (np.real, np.imag)]
+    forms = [_form(frame, node, part, sends) for part in parts]
+
+    def form(numbers: Iterator[Any]) -> Any:
+        real, imaginary = [part(numbers) for part in forms]
+        if kind is complex:
+            return complex(real, imaginary)
+        joined = np.empty(np.shape(real), kind)
+        joined.real, joined.imag = real, imaginary
+        return joined if is_array(value) else joined[()]
+
+    return form
 
 
 def _wire(kind: Any) -> np.dtype:

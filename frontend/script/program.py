@@ -251,6 +251,8 @@ class _Lowering:
     def _scalar(self, position: int, argument: ArgumentType) -> Value:
         dtype = argument.dtype
         assert dtype is not None
+        if dtype.kind == "c":
+            return self._complex(position, argument, dtype)
         kind: Attribute = {"int": i64, "float": f64, "bool": i1}.get(argument.kind) or scalar_type(
             element_type(dtype)
         )
@@ -263,6 +265,12 @@ class _Lowering:
             return Tensor(tensor, dtype, (), True, arguments=frozenset([position]))
         weak = float if argument.kind == "float" else bool
         return Tensor(tensor, dtype, (), True, weak, None, frozenset([position]))
+
+    def _complex(self, position: int, argument: ArgumentType, dtype: np.dtype) -> Tensor:
+        """A complex number comes in memory."""
+        ssa = self._argument(argument, tensor_type(dtype, ()), {NT_LAYOUT: StringAttr("c")})
+        weak = complex if argument.kind == "complex" else None
+        return Tensor(ssa, dtype, (), True, weak, None, frozenset([position]))
 
     def _index_argument(self, ssa: SSAValue) -> SSAValue:
         from xdsl.dialects.arith import IndexCastOp
@@ -579,7 +587,10 @@ class _Lowering:
 
     def _allocated(self, stored: Tensor, order: tuple[int, ...] | None) -> Leaf:
         """A result of extents that only the run knows: the program allocates it."""
-        self.outputs.append(OutputType(stored.dtype, (), order, "array", len(stored.extents)))
+        axes = len(stored.extents) + (
+            stored.dtype.kind == "c"
+        )  # the parts of complex numbers are along one more
+        self.outputs.append(OutputType(stored.dtype, (), order, "array", axes))
         self.returned.append(stored.ssa)
         self.output_attributes.append({NT_CALLEE_ALLOCATED: UnitAttr()})
         return Leaf("output", output=len(self.outputs) - 1)

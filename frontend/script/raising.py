@@ -128,6 +128,12 @@ def _part(frame: Frame, node: ast.stmt, value: Value, words: list[SSAValue]) -> 
             "give it numbers and strings: an element, a sum, a shape",
         )
     kind = number_kind(frame.graph, value)
+    if kind is complex or (isinstance(kind, np.dtype) and kind.kind == "c"):
+        frame.fail(
+            node,
+            "an exception with a complex number known at run time is not supported",
+            "give it the parts: z.real and z.imag",
+        )
     words.append(_word(frame.graph, value, exceptions.is_float(kind)))
     return exceptions.Number(len(words) - 1, kind)
 

@@ -210,6 +210,10 @@ def _python_arithmetic(graph: Graph, name: str, operands: Sequence[Value]) -> Va
         known = _affine_comparison(graph, name, affine_of(operands[0]), affine_of(operands[1]))
         if known is not None:
             return Static(known)
+    if any(operand_of(o) is complex for o in operands):
+        if name == "absolute":
+            return _modulus(graph, operands[0])
+        _require_complex(graph, name)
     if name.endswith("_shift"):
         _require_shift(graph, operands[1])
     if name in ("divide", "floor_divide", "remainder"):
@@ -224,6 +228,28 @@ def _python_arithmetic(graph: Graph, name: str, operands: Sequence[Value]) -> Va
     if weak is int:
         check_arithmetic(graph, name, operands, result)
     return as_weak(result, weak, scalar_arguments(operands))
+
+
+def _modulus(graph: Graph, operand: Value) -> Value:
+    """abs() of a complex number of Python, which raises where it is no number and the parts are."""
+    from .checks import check
+
+    result = apply(graph, np.absolute, operand)
+    grew = apply(graph, np.logical_and, apply(graph, np.isinf, result), apply(graph, np.isfinite, operand))
+    check(graph, apply(graph, np.logical_not, grew), "OverflowError", "absolute value too large")
+    return as_weak(result, float, scalar_arguments([operand]))
+
+
+def _require_complex(graph: Graph, name: str) -> None:
+    """Raise for an operator that Python's complex numbers do not have, or compute otherwise than NumPy's."""
+    if name == "divide":
+        raise graph.error(
+            UnsupportedError,
+            "a quotient of Python's complex numbers known at run time is not supported: Python computes it in its own way",
+            "make it a number of NumPy: np.complex128(z)",
+        )
+    if name not in ("add", "subtract", "multiply", "negative", "positive", "equal", "not_equal"):
+        raise graph.error(DTypeError, f"unsupported operand type for {name}: 'complex'")
 
 
 def _without_bool(graph: Graph, value: Value) -> Value:

@@ -9,11 +9,12 @@ from typing import NoReturn
 
 import numpy as np
 from xdsl.dialects import arith, cf
-from xdsl.dialects.builtin import StringAttr, i1
+from xdsl.dialects.builtin import ComplexType, StringAttr, i1
 from xdsl.ir import SSAValue
 
 from ...dialects.attributes import KIND
 from ...dialects.diagnostic import NestorError
+from ...lowering.nt_to_nest.scalars import convert
 from ..interface.errors import Stopped
 from .contents import as_tensor
 from .graph import Graph
@@ -29,6 +30,8 @@ def as_bool(graph: Graph, value: Value) -> SSAValue:
     if scalar.type == i1:
         return scalar
     emitter = graph.emitter()
+    if isinstance(scalar.type, ComplexType):
+        return convert(emitter, scalar, scalar.type, i1)
     zero = emitter.const(0, scalar.type)
     return emitter.cmp("ne" if scalar.type.name.startswith("integer") else "une", scalar, zero)
 

@@ -37,7 +37,7 @@ from .names import ir_name
 from .numbers import number_kind
 from .overflow import affine_integer
 from .promotion import WEAK_DTYPES
-from .tensors import BOOL, to_scalar
+from .tensors import result_dtype, to_scalar
 from .values import (
     Array,
     Axis,
@@ -194,7 +194,7 @@ class Island:
     ) -> Value:
         """An operation of the table: a number on numbers, an array expression otherwise."""
         expansion = row.expansions["f" if dtypes[-1].name == "bfloat16" else dtypes[-1].kind]
-        result = BOOL if row.result == "bool" else dtypes[-1]
+        result = result_dtype(row, dtypes[-1])
         if not any(map(_has_elements, operands)):
             scalars = [self.scalar(o, d) for o, d in zip(operands, dtypes, strict=True)]
             return Scalar(expansion(self.graph.emitter(), *scalars), result)

@@ -49,7 +49,7 @@ def _constant_of(graph: Graph, value: Value, dtype: np.dtype | None) -> Array:
         table = np.array(_plain(value), dtype)
     except (TypeError, ValueError, OverflowError) as error:
         raise graph.error(ShapeError, str(error)) from None
-    if table.dtype.kind not in "biuf" and table.dtype.name != "bfloat16":
+    if table.dtype.kind not in "biufc" and table.dtype.name != "bfloat16":
         raise graph.error(UnsupportedError, f"making an array of {describe(value)} is not supported")
     return constant_array(graph, table)
 
@@ -120,7 +120,10 @@ def constant_array(graph: Graph, table: np.ndarray) -> Array:
     extents = tuple([Affine(n) for n in table.shape])
     kind = tensor_type(table.dtype, extents)
     signed = table.view(f"i{table.dtype.itemsize}") if table.dtype.kind == "u" else table
-    attribute = DenseIntOrFPElementsAttr.from_list(kind, signed.ravel().tolist())  # pyright: ignore
+    numbers = signed.ravel().tolist()
+    if table.dtype.kind == "c":
+        numbers = [(number.real, number.imag) for number in numbers]
+    attribute = DenseIntOrFPElementsAttr.from_list(kind, numbers)  # pyright: ignore
     ssa = graph.insert(ConstantOp.create(properties={"value": attribute}, result_types=[kind]))
     assert ssa is not None
     return whole(Buffer(ssa, table.dtype, extents))

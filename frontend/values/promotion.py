@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 Operand = np.dtype | type
-"""A dtype, or `bool`, `int`, `float` for a weakly typed Python scalar."""
+"""A dtype, or `bool`, `int`, `float`, `complex` for a weakly typed Python scalar."""
 
 
 def same_operand(a: Operand, b: Operand) -> bool:
@@ -20,6 +20,7 @@ WEAK_DTYPES: dict[type, np.dtype] = {
     bool: np.dtype(np.bool_),
     int: np.dtype(np.int64),
     float: np.dtype(np.float64),
+    complex: np.dtype(np.complex128),
 }
 
 
@@ -49,7 +50,7 @@ def result_dtype(operands: tuple[Operand, ...]) -> np.dtype:
 
 def weak_result(operands: tuple[type, ...]) -> type:
     """The type of Python arithmetic on Python scalars (`+`, `*`, ...): the widest, bool counting as int."""
-    return float if float in operands else int
+    return next((kind for kind in (complex, float) if kind in operands), int)
 
 
 def fits(value: Any, dtype: np.dtype) -> bool:

@@ -36,6 +36,8 @@ from ...dialects.nt import (
     TransposeOp,
 )
 from ...dialects.nt.common import int_array
+from ...dialects.nt.elementwise import result_element
+from ...dialects.nt.types import TO_NAME
 from .extents import Affine, affine_list
 from .graph import INDEX, Graph, dynamic, element_type, tensor_type
 from .values import Array, Buffer, Extents, Tensor, Value, whole
@@ -53,7 +55,9 @@ def constant(graph: Graph, value: Any, dtype: np.dtype) -> SSAValue:
     """A rank-0 constant of `dtype`."""
     tensor = TensorType(element_type(dtype), [])
     if dtype.kind in "biu":
-        number: int | float = int(value)
+        number: Any = int(value)
+    elif dtype.kind == "c":
+        number = (float(value.real), float(value.imag))
     else:
         number = float(value)
     attribute = DenseIntOrFPElementsAttr.from_list(tensor, [number])  # pyright: ignore
@@ -162,12 +166,19 @@ def slice_(
 def elementwise(graph: Graph, row: Elementwise, operands: Sequence[Tensor], extents: Extents) -> Tensor:
     """One operation of the table on operands of the element types it computes in, broadcast to `extents`."""
     shaped = [broadcast(graph, operand, extents) for operand in operands]
-    dtype = BOOL if row.result == "bool" else shaped[-1].dtype
+    dtype = result_dtype(row, shaped[-1].dtype)
     op = ELEMENTWISE_OPS[row.name].create(
         operands=[t.ssa for t in shaped], result_types=[tensor_type(dtype, extents)]
     )
     order = common_order([o for o in operands if o.extents], len(extents))
     return Tensor(_value(graph, op), dtype, extents, not extents, None, order)
+
+
+def result_dtype(row: Elementwise, dtype: np.dtype) -> np.dtype:
+    """The dtype of the result of `row` on operands of `dtype`."""
+    if row.result == "same":
+        return dtype
+    return np.dtype(TO_NAME[result_element(row, element_type(dtype))])
 
 
 def common_order(operands: Sequence[Tensor], rank: int) -> tuple[int, ...] | None:

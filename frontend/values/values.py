@@ -382,7 +382,7 @@ def is_array(value: Value) -> bool:
 def is_number(value: Value) -> bool:
     """Whether it takes part in arithmetic."""
     if isinstance(value, Static):
-        return isinstance(value.raw, bool | int | float | np.generic)
+        return isinstance(value.raw, bool | int | float | complex | np.generic)
     return isinstance(value, Index | Tensor | Scalar | Array | Lazy | Masked)
 
 

@@ -251,6 +251,7 @@ class Conversion(Buffers):
             for extent in reversed(shape):
                 position, at = divmod(position, extent)
                 index.insert(0, at)
+            value = complex(*value) if isinstance(value, tuple) else value
             scalar = self._elements.constant(value, memref.type.element_type)  # pyright: ignore
             label = op.result.name_hint or "constant"
             self._elements.store(label, scalar, memref, tuple([constant(at) for at in index]))

@@ -231,7 +231,7 @@ class Elements:
             self._scopes[level].keys.append(key)
         return self._memo[root][0]
 
-    def constant(self, value: float | int, scalar: Attribute) -> SSAValue:
+    def constant(self, value: complex, scalar: Attribute) -> SSAValue:
         """A scalar constant, before all loops, once per function scope."""
         key = (repr(value), scalar)
         known = self._constants.get(key)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, MemRefType, StringAttr, i1
+from xdsl.dialects.builtin import ArrayAttr, MemRefType, StringAttr, i1, i8
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ...dialects.affine import AffineList
@@ -202,9 +202,12 @@ class FusionEmitter:
             self._elements.store(label, identity, memref, index)
 
     @staticmethod
-    def _identity(op: ReduceOp, k: int) -> float | int:
+    def _identity(op: ReduceOp, k: int) -> complex:
         if op.identity is not None:
-            return op.identity.data[k].value.data  # pyright: ignore
+            one = op.identity.data[k]
+            if isinstance(one, ArrayAttr):  # the parts of a complex number
+                return complex(*[part.value.data for part in one.data])  # pyright: ignore
+            return one.value.data  # pyright: ignore
         return REDUCTIONS[op.combiner.data].identity(element_of(op.inputs[k]))
 
     def _accumulate(self, op: ReduceOp, index: Index, buffers: Sequence[SSAValue], at: Index) -> None:
@@ -240,7 +243,7 @@ def _storage_identity(op: ReduceOp, types: Sequence[Attribute]) -> ArrayAttr:
 
     assert op.identity is not None
     pairs = zip(op.identity.data, types, strict=True)
-    return ArrayAttr([IntegerAttr(a.value.data & 1, t) if a.type == i1 else a for a, t in pairs])  # pyright: ignore
+    return ArrayAttr([IntegerAttr(a.value.data & 1, t) if t == i8 and a.type == i1 else a for a, t in pairs])  # pyright: ignore
 
 
 def _combiner_region(op: ReduceOp, types: Sequence[Attribute]) -> Region:

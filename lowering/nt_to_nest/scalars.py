@@ -10,8 +10,9 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, IntegerType, bf16, f16, f32, i1, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
+from ...dialects.nt import expand_complex as xc
 from ...dialects.nt.expand import Emitter
-from ...dialects.nt.types import kind_of, scalar_type, width_of
+from ...dialects.nt.types import kind_of, part_type, scalar_type, width_of
 
 _HALVES = (f16, bf16)
 
@@ -47,6 +48,8 @@ def convert(e: Emitter, value: SSAValue, source: Attribute, target: Attribute) -
     """
     if source == target:
         return value
+    if "c" in (kind_of(source), kind_of(target)):
+        return _convert_complex(e, value, source, target)
     if target == i1:
         zero = e.const(0, value.type)
         return e.cmp("une" if kind_of(source) == "f" else "ne", value, zero)
@@ -57,6 +60,20 @@ def convert(e: Emitter, value: SSAValue, source: Attribute, target: Attribute) -
     if kind_of(target) == "f":
         return _integer_to_float(e, value, kind_of(source) == "i", target)
     return _integer_to_integer(e, value, kind_of(source) == "i", scalar_type(target))
+
+
+def _convert_complex(e: Emitter, value: SSAValue, source: Attribute, target: Attribute) -> SSAValue:
+    """The imaginary part of a real number is 0; that of a complex number is dropped, but for its truth."""
+    if kind_of(source) != "c":
+        part = part_type(target)
+        return xc.create(e, convert(e, value, source, part), e.const(0.0, part))
+    part = part_type(source)
+    if target == i1:
+        return e.op(arith.OrIOp, tuple([convert(e, xf(e, value), part, i1) for xf in (xc.real, xc.imag)]))
+    real = convert(e, xc.real(e, value), part, part_type(target) if kind_of(target) == "c" else target)
+    if kind_of(target) != "c":
+        return real
+    return xc.create(e, real, convert(e, xc.imag(e, value), part, part_type(target)))
 
 
 def _float_to_float(e: Emitter, value: SSAValue, target: Attribute) -> SSAValue:

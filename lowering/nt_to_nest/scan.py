@@ -98,7 +98,9 @@ def _combiner(op: ScanOp) -> str | None:
     """The combiner of `nest.accumulate` that the scan's operation is, None where it is none."""
     name = op.combiner.data
     reduction = REDUCTIONS.get(name.removeprefix("logical_"))
-    return None if reduction is None else reduction.combiners.get(kind_of(element_of(op.source)))
+    kind = kind_of(element_of(op.source))
+    # Nobody else reads that a scan of complex numbers is one: it becomes two, of their parts.
+    return None if reduction is None or kind == "c" else reduction.combiners.get(kind)
 
 
 def _emit_rows(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
+    ComplexType,
     DictionaryAttr,
     FunctionType,
     MemRefType,
@@ -159,7 +160,8 @@ class Signature:
                 error=LoweringError,
             )
         shape = shape_of(value)
-        words_type = MemRefType(i64, [words(len(shape))])
+        axes = len(shape) + isinstance(value.type.element_type, ComplexType)  # pyright: ignore
+        words_type = MemRefType(i64, [words(axes)])  # the parts of complex numbers are along one of their own
         new = self._block.insert_arg(words_type, len(self._block.args))
         new.name_hint = _fresh_hint(value.name_hint, [a.name_hint for a in self._block.args if a is not new])
         self._handed.add(new)

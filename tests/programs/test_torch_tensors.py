@@ -223,7 +223,6 @@ class Sub(torch.Tensor):
         (lambda x: torch.complex(x, x).conj().imag, "a torch.Tensor that is negated", "pass x.resolve_neg()"),
         (lambda x: x.as_subclass(Sub), "Sub, a subclass with rules of its own", "pass x.as_subclass(torch.Tensor)"),
         (lambda x: x.to(torch.float8_e4m3fn), "a torch.Tensor of torch.float8_e4m3fn that NumPy cannot read", ""),
-        (lambda x: torch.complex(x, x), "arrays of dtype complex64 cannot be compiled", ""),
     ],
 )  # fmt: skip
 def test_refused_by_name(make, what, hint):

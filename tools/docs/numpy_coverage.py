@@ -53,7 +53,7 @@ FAMILIES: dict[str, tuple[str, str]] = {
         "busday_count busday_offset is_busday datetime_as_string datetime_data isnat",
     ),
     "Complex numbers": (
-        "complex numbers are not an element type",
+        "whether their results are complex depends on the elements",
         "eig eigvals sort_complex",
     ),
     "Results whose shape depends on elements": (

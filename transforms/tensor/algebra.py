@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from xdsl.dialects.builtin import bf16
+from xdsl.dialects.builtin import ComplexType, bf16
 from xdsl.ir import SSAValue
 
 from ...dialects.nt.constants import compute, dtype_of, from_numpy
@@ -106,12 +106,16 @@ def _computed(op: ElementwiseOp, operands: list[np.ndarray]) -> np.ndarray | Non
 
 def order_operands(op: ElementwiseOp, new: New) -> SSAValue | None:
     """A constant operand of a commutative operation goes to the right."""
-    if not op.row.commutative:
-        return None
+    if not op.row.commutative or (_is_complex(op) and op.row.name in _SAME_TWICE):
+        return None  # of two complex NaN the first is the result, and they may differ
     left, right = op.inputs
     if uniform_of(left) is None or uniform_of(right) is not None:
         return None
     return new.elementwise(op.row.name, right, left)
+
+
+def _is_complex(op: ElementwiseOp) -> bool:
+    return isinstance(element_of(op.inputs[-1]), ComplexType)
 
 
 def neutral_operand(op: ElementwiseOp, new: New) -> SSAValue | None:
@@ -146,17 +150,18 @@ def nested_unary(op: ElementwiseOp, new: New) -> SSAValue | None:
     outer_name, inner_name = op.row.name, inner.row.name
     if outer_name == inner_name and outer_name in _INVOLUTIONS:
         return inner.inputs[0]
-    if outer_name == inner_name and outer_name in _IDEMPOTENT:
+    if outer_name == inner_name and outer_name in _IDEMPOTENT and not _is_complex(op):
         return inner.result
     is_abs_of_unsigned = outer_name == "absolute" and kind_of(element_of(op.result)) == "u"
-    if (outer_name, inner_name) in _EVEN and not is_abs_of_unsigned:
+    is_square_of_size = _is_complex(inner) and inner_name == "absolute"
+    if (outer_name, inner_name) in _EVEN and not is_abs_of_unsigned and not is_square_of_size:
         return new.elementwise(outer_name, inner.inputs[0])
     return None
 
 
 def divide_by_power_of_two(op: ElementwiseOp, new: New) -> SSAValue | None:
     """`x / 8.0` is `x * 0.125`: where the reciprocal is a normal number, both round the same exact value."""
-    if op.row.name != "divide":
+    if op.row.name != "divide" or _is_complex(op):
         return None
     value = uniform_of(op.inputs[1])
     if value is None or not np.isfinite(value) or np.abs(np.frexp(value)[0]) != 0.5:

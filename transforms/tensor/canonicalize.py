@@ -84,7 +84,7 @@ def fold_from_scalar(op: FromScalarOp, new: New) -> SSAValue | None:
 def fold_to_scalar(op: ToScalarOp, new: New) -> SSAValue | None:
     """A constant as a scalar is an arith.constant."""
     array, type_ = constant_of(op.tensor), op.result.type
-    if array is None:
+    if array is None or array.dtype.kind == "c":
         return None
     if isinstance(type_, IntegerType):
         value = IntegerAttr(int(array), type_, truncate_bits=True)
@@ -132,6 +132,10 @@ def _is_exact(source, result) -> bool:
     kinds = kind_of(source) + kind_of(result)
     if kinds[0] == "b":
         return True
+    if (
+        "c" in kinds
+    ):  # what a cast between parts and wholes loses, casts of complex numbers keep to themselves
+        return kinds == "cc" and width_of(source) < width_of(result)
     if kinds == "ff":
         return _FLOAT_DIGITS[str(source)] <= _FLOAT_DIGITS[str(result)] and width_of(source) < width_of(
             result
@@ -313,7 +317,7 @@ def reduce_nothing(op: ReduceOp, new: New) -> SSAValue | None:
     shape = shape_of(source)
     if any(shape[d] != 1 for d in op.reduced):
         return None
-    if op.combiner.data == "add" and kind_of(element_of(source)) == "f":
+    if op.combiner.data == "add" and kind_of(element_of(source)) in "fc":
         return None
     if not op.reduced:
         return source

@@ -10,6 +10,7 @@ import numpy as np
 from ....lowering.abi.handed_over import words
 from ....runtime.handed_over import release, take
 from ....runtime.pool import POOL
+from ....runtime.real_parts import PARTS, real_view
 from ...interface.argument_types import ArgumentType, binding
 from ...interface.errors import DTypeError, ShapeError, UnsupportedError
 from ...interface.program_parts import run_name
@@ -32,6 +33,13 @@ class Invocation:
         self.names = names
         self.passed = [k for k, t in enumerate(program.arguments) if t.kind not in ("static", "same")]
         self.integers = [k for k, t in enumerate(program.arguments) if t.kind == "int"]
+        self.numbers = [
+            position
+            for position, k in enumerate(self.passed)
+            if program.arguments[k].kind != "array" and program.arguments[k].dtype in PARTS
+        ]
+        """Complex numbers among what is passed: they are in memory."""
+        self.has_complex = any(one.dtype in PARTS for one in (*program.arguments, *program.outputs))
         self.orders = {k: t.order for k, t in enumerate(program.arguments) if t.order is not None}
         self.outputs = program.outputs
         self.touches = program.may_change or _has_object(program.results, len(program.arguments))
@@ -56,7 +64,9 @@ class Invocation:
         arguments, copies = self._arguments(values)
         stored, given = self._buffers(shapes, out, values)
         try:
-            self.kernel([*arguments, *stored, *self.frozen_buffers(values, arguments)])
+            self.kernel(
+                [*self.as_real(arguments), *self.as_real(stored), *self.frozen_buffers(values, arguments)]
+            )
         except BaseException:
             self._release(stored)
             raise
@@ -87,7 +97,14 @@ class Invocation:
         if self.frozen is None:
             return ()
         places = self.frozen.arguments
-        return self.frozen.of([values[self.passed[k]] for k in places], [arguments[k] for k in places])
+        passed = self.as_real([arguments[k] for k in places])
+        return self.frozen.of([values[self.passed[k]] for k in places], passed)
+
+    def as_real(self, arrays: Sequence[Any]) -> Sequence[Any]:
+        """Arrays as kernels take them: complex ones as real ones with a last axis of 2."""
+        if not self.has_complex:
+            return arrays
+        return [real_view(a) if getattr(a, "dtype", None) in PARTS else a for a in arrays]
 
     def assembled(self, stored: Sequence[Any], values: Sequence[Any]) -> Any:
         """The results of a call without `out`, once the kernel has filled the arrays `stored`."""
@@ -139,6 +156,9 @@ class Invocation:
                     copies.append((value, fresh))
                 value = fresh
             arguments.append(value)
+        for position in self.numbers:
+            dtype = self.program.arguments[self.passed[position]].dtype
+            arguments[position] = np.asarray(arguments[position], dtype)
         return arguments, copies
 
     def _check_outside(self, values: Sequence[Any]) -> None:
@@ -374,6 +394,8 @@ _MAKERS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "broadcast_arrays": _broadcast_arrays,
     "diagonal": lambda array, parameters, names: np.diagonal(array, *parameters),
     "einsum_diagonal": lambda array, parameters, names: np.einsum("ii->i", array),
+    "real": lambda array, parameters, names: array.real,
+    "imag": lambda array, parameters, names: array.imag,
     "windows": lambda array, parameters, names: np.lib.stride_tricks.sliding_window_view(array, *parameters),
 }
 """What NumPy makes of an array: a view, or a copy where it has no choice."""

@@ -137,7 +137,11 @@ class PlannedCall:
     @classmethod
     def of(cls, cupy: Any, invocation: Invocation, values: Sequence[Any], count: int) -> PlannedCall | None:
         """The plan of calls like one that was answered by `invocation`; None where they have none."""
-        if not isinstance(invocation, DeviceInvocation) or invocation.shapes is None:
+        if (
+            not isinstance(invocation, DeviceInvocation)
+            or invocation.shapes is None
+            or invocation.has_complex
+        ):
             return None
         passed = [values[k] for k in invocation.passed]
         if not all(

@@ -349,7 +349,7 @@ class JitFunction(Specialiser):
                 parts.append(Default)
             elif name in self._baked or name in self._static:
                 parts.append(key_of(value))
-            elif type(value) in (int, float, bool):
+            elif type(value) in (int, float, bool, complex):
                 parts.append(type(value))
             elif isinstance(value, np.generic):
                 parts.append(value.dtype)

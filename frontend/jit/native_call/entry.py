@@ -42,6 +42,7 @@ from ....runtime.cpu.call_layout import (
 )
 from ....runtime.cpu.fast_call import Entry, word_at
 from ....runtime.pool import POOL, SMALLEST
+from ....runtime.real_parts import PARTS
 from ...interface.captured import Read
 from ...interface.structures import build
 from ..call.invoke import VIEWS, Invocation, addressable, late_result, read_only
@@ -219,7 +220,8 @@ class _Writer(ExtentWriter):
             self._need(type(value) is np.ndarray and addressable(value))
             if k in invocation.orders:
                 value = value.transpose(invocation.orders[k])
-            self._array_slots(layout, value.shape, [s // value.itemsize for s in value.strides])
+            element = PARTS.get(value.dtype, value.dtype)
+            self._array_slots(layout, value.shape, [s // element.itemsize for s in value.strides])
             if invocation.program.arguments[k].constant:
                 self._same_address(self.bases[k], call.values[k])
         for k, (one, shape) in enumerate(zip(invocation.outputs, shapes, strict=True)):

@@ -56,17 +56,6 @@ def nbytes(graph: Graph, value: Value) -> Value:
     return operate(graph, "multiply", size(graph, value), Static(itemsize))
 
 
-def real(graph: Graph, value: Value) -> Value:
-    """Of a real array: itself. A bool of Python is an int then."""
-    if isinstance(value, Method) or operand_of(value) is not bool:
-        return value
-    return operate(graph, "positive", value)
-
-
-def imag(graph: Graph, value: Value) -> Value:
-    return FUNCTIONS[np.imag](graph, value)
-
-
 def _require_numpy(graph: Graph, value: Value, name: str) -> None:
     """Python numbers have none of these."""
     if isinstance(value, Method) or isinstance(operand_of(value), type):
@@ -84,7 +73,7 @@ ATTRIBUTES: dict[str, Callable[[Graph, Value], Value]] = {
     "T": transpose,
     "mT": matrix_transpose,
     "nbytes": nbytes,
-    "real": real,
-    "imag": imag,
+    "real": lambda graph, value: FUNCTIONS[np.real](graph, value),
+    "imag": lambda graph, value: FUNCTIONS[np.imag](graph, value),
 }
 """`ATTRIBUTES[name](graph, array)`."""

@@ -50,6 +50,8 @@ def power(graph: Graph, base: Value, exponent: Value, *, operator: bool = False)
             graph, np.square, base
         )  # its own type: np.power would convert to that of Python's integers
     dtype = compute_dtypes(graph, np.power, (base, exponent), None)[0]
+    if dtype.kind == "c":
+        return _complex_power(graph, base, exponent, dtype, operator)
     if nt_kind(dtype) == "f":
         return _float_power(graph, base, exponent, dtype, operator)
     return _integer_power(graph, base, exponent, dtype)
@@ -104,6 +106,21 @@ def _float_constant_power(
     if exponent == -1.0:
         return emit(graph, ELEMENTWISE["reciprocal"], [base], (dtype,))
     return emit(graph, ELEMENTWISE["power"], [base, Static(exponent)], (dtype, dtype))
+
+
+# ---- complex numbers --------------------------------------------------------------------------------
+
+
+def _complex_power(graph: Graph, base: Value, exponent: Value, dtype: np.dtype, operator: bool) -> Value:
+    """`**` of an array with a Python number has the short cuts of floats; whole exponents are products anyway."""
+    is_short = operator and isinstance(base, Array | Lazy) and number_kind(graph, base) == dtype
+    if is_short and isinstance(exponent, Static) and type(exponent.value) in (int, float):
+        if exponent.value in (2, -1):
+            name = "square" if exponent.value == 2 else "reciprocal"
+            return emit(graph, ELEMENTWISE[name], [base], (dtype,))
+        if exponent.value == 0.5:
+            return emit(graph, ELEMENTWISE["sqrt"], [base], (dtype,))
+    return emit(graph, ELEMENTWISE["power"], [base, exponent], (dtype, dtype))
 
 
 # ---- integers ---------------------------------------------------------------------------------------
@@ -168,6 +185,12 @@ def _python_power(graph: Graph, base: Value, exponent: Value) -> Value:
     type depends on the value, the exponent must be known at compile time.
     """
     kinds = [number_kind(graph, v) for v in (base, exponent)]
+    if complex in kinds:
+        raise graph.error(
+            UnsupportedError,
+            "** of Python's complex numbers known at run time is not supported: Python computes it in its own way",
+            "make it a number of NumPy: np.complex128(z) ** w",
+        )
     if float not in kinds and isinstance(exponent, Index) and _is_nonnegative(graph, _baked(graph, exponent)):
         result = emit(graph, ELEMENTWISE["power"], [base, exponent], (WEAK_DTYPES[int],) * 2)
         check_arithmetic(graph, "power", [base, exponent], result)

@@ -117,12 +117,15 @@ def _bound(graph: Graph, value: Value) -> Affine:
     raise graph.error(DTypeError, f"a bound of range must be an integer, not {describe(value)}")
 
 
+_COMPLEX = (complex, np.dtype(np.complex64), np.dtype(np.complex128))
+
+
 def to_python(graph: Graph, value: Value) -> Value:
     """A number of NumPy as a Python number of its kind."""
     kind = number_kind(graph, value)
     if isinstance(kind, type):
         return value
-    target = bool if kind.kind == "b" else int if kind.kind in "iu" else float
+    target = {"b": bool, "i": int, "u": int, "c": complex}.get(kind.kind, float)
     return _converted(graph, value, target)
 
 
@@ -132,6 +135,9 @@ def _converted(graph: Graph, value: Value, target: type) -> Value:
         return Static(target(value.value))
     if isinstance(value, Index) and target is int:
         return value
+    if target in (int, float) and number_kind(graph, value) in _COMPLEX:
+        text = f"{target.__name__}() argument must be a string or a real number, not 'complex'"
+        raise graph.error(DTypeError, text, f"take a part of it: {target.__name__}(x.real)")
     if any(e.known != 1 for e in extents_of(value)):
         raise graph.error(DTypeError, "only length-1 arrays can be converted to Python scalars")
     if target is int and number_kind(graph, value) == np.uint64 and not extents_of(value):

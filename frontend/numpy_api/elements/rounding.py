@@ -1,4 +1,4 @@
-"""Numbers mended or rounded: round, around, fix, nan_to_num, sinc, unwrap, isposinf, isneginf, real, isreal."""
+"""Numbers mended or rounded: round, around, fix, nan_to_num, sinc, unwrap, isposinf, isneginf."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ...values.graph import Graph
-from ...values.numbers import number_kind
-from ...values.values import Array, Group, Static, Value, is_array
+from ...values.values import is_array
 from ..definitions import defines, dtype_of, is_symbol, shape_of, xp
-from ..registry import FUNCTIONS, handles
+from .complex_parts import with_parts
 
 
 def plain(x: Any) -> Any:
@@ -35,6 +33,8 @@ def round(a, decimals=0, out=None):
         return (xp.rint(xp.true_divide(a, tens, dtype=np.float64)) * tens).astype(dtype)
     if decimals == 0:
         return xp.rint(a)
+    if dtype.kind == "c":
+        return with_parts(*[round(part(a), decimals) for part in (xp.real, xp.imag)])
     scale = 10.0 ** abs(decimals)
     if decimals > 0:
         return xp.rint(a * scale) / scale
@@ -64,6 +64,13 @@ def isneginf(x, out=None):
 @defines(np.nan_to_num)
 def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
     dtype = dtype_of(x)
+    if dtype.kind == "c":
+        parts = [nan_to_num(part(x), True, nan, posinf, neginf) for part in (xp.real, xp.imag)]
+        result = with_parts(*parts)
+        if copy or not shape_of(x):
+            return plain(result)
+        xp.copyto(x, result)
+        return x
     if dtype.kind in "biu":
         return +plain(xp.asarray(x)) if copy and dtype.kind != "b" else plain(xp.array(x, copy=copy or None))
     high, low = np.finfo(dtype).max, np.finfo(dtype).min
@@ -122,64 +129,3 @@ def _split_first(p: Any, axis: int) -> tuple[Any, Any]:
     """The first element along an axis, and the others."""
     before = [slice(None)] * (axis % p.ndim)
     return p[(*before, slice(None, 1))], p[(*before, slice(1, None))]
-
-
-# ---- numbers are real -------------------------------------------------------------------------------
-
-
-def _kind(value: Any) -> Any:
-    """The type of a number of Python, the dtype of one of NumPy; None of arrays and lists."""
-    if not is_symbol(value) or is_array(value._value) or isinstance(value._value, Group):
-        return None
-    return number_kind(value._trace.graph, value._value)
-
-
-@defines(np.real)
-def real(val):
-    return val
-
-
-@defines(np.real_if_close)
-def real_if_close(a, tol=100):
-    return xp.asarray(a)
-
-
-@handles(np.imag)
-def imag(graph: Graph, val: Value) -> Value:
-    """Zeros, which cannot be written where they are an array."""
-    if not is_array(val):
-        kind = number_kind(graph, val)
-        return Static((int if kind is bool else kind)(0) if isinstance(kind, type) else kind.type(0))
-    zeros = FUNCTIONS[np.zeros_like](graph, val)
-    if isinstance(zeros, Array):
-        zeros.buffer.read_only = True
-    return zeros
-
-
-@defines(np.angle)
-def angle(z, deg=False):
-    """Zero, or half a turn for negative numbers."""
-    result = xp.arctan2(0, z)
-    return result * (180 / np.pi) if deg else result
-
-
-@defines(np.isreal)
-def isreal(x):
-    if isinstance(_kind(x), type):
-        return True
-    return xp.equal(x, x) | xp.not_equal(x, x)
-
-
-@defines(np.iscomplex)
-def iscomplex(x):
-    return xp.zeros(shape_of(x), bool)[()]
-
-
-@defines(np.isrealobj)
-def isrealobj(x):
-    return True
-
-
-@defines(np.iscomplexobj)
-def iscomplexobj(x):
-    return False

@@ -59,6 +59,6 @@ def iinfo(graph: Graph, type: Value) -> Value:
 @handles(np.finfo)
 def finfo(graph: Graph, dtype: Value) -> Value:
     given = dtype_of(graph, dtype)
-    if given is None or given.kind != "f":
+    if given is None or given.kind not in "fc":
         raise graph.error(ShapeError, f"data type {given!r} not inexact")
     return Static(np.finfo(given))

@@ -69,14 +69,10 @@ def _positive(graph: Graph, operand: Value) -> Value:
 
 @composite("conjugate")
 def _conjugate(graph: Graph, operand: Value) -> Value:
-    return copy(graph, operand, compute_dtypes(graph, np.conjugate, [operand], None)[0])
-
-
-@handles(method="conj")
-@handles(method="conjugate")
-def conj(graph: Graph, a: Value) -> Value:
-    """Of a real array: itself."""
-    return a
+    dtype = compute_dtypes(graph, np.conjugate, [operand], None)[0]
+    if dtype.kind == "c":
+        return emit(graph, ELEMENTWISE["conjugate"], [operand], (dtype,))
+    return copy(graph, operand, dtype)
 
 
 @composite("invert")
@@ -95,7 +91,7 @@ def _classified(name: str, of_integers: str) -> None:
     @composite(name)
     def classify(graph: Graph, operand: Value) -> Value:
         dtype = compute_dtypes(graph, ufunc, [operand], None)[0]
-        if nt_kind(dtype) == "f":
+        if nt_kind(dtype) in "fc":
             return emit(graph, ELEMENTWISE[name], [operand], (dtype,))
         return emit(graph, ELEMENTWISE[of_integers], [operand, operand], (dtype, dtype))
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ....runtime.real_parts import PARTS
 from ...interface.errors import DivisionError, DTypeError, ShapeError, UnsupportedError
 from ...values.arithmetic import apply
 from ...values.assemble import dtype_of_value
@@ -17,7 +18,7 @@ from ...values.graph import Graph
 from ...values.tensors import BOOL, as_array, broadcast
 from ...values.values import Static, Value, extents_of
 from ..registry import handles, static
-from ..statistics.reductions import ZERO, axes_of, max_, mean, min_, reduction, require_axes, sum_
+from ..statistics.reductions import ZERO, axes_of, max_, mean, min_, reduction, require_axes, squares_of, sum_
 
 
 @handles(np.average)
@@ -101,7 +102,7 @@ def norm(
     if request is None and (
         order is None or (order in ("f", "fro") and rank == 2) or (order == 2 and rank == 1)
     ):
-        return apply(graph, np.sqrt, sum_(graph, apply(graph, np.multiply, x, x), None, keepdims=keepdims))
+        return apply(graph, np.sqrt, sum_(graph, squares_of(graph, x), None, keepdims=keepdims))
     axes = tuple(range(rank)) if request is None else request if isinstance(request, tuple) else (request,)
     if len(axes) == 1:
         return _vector_norm(graph, x, order, Static(axes[0]), keepdims)
@@ -112,12 +113,12 @@ def norm(
 
 def _vector_norm(graph: Graph, x: Value, order: Any, axis: Value, keepdims: Value | None) -> Value:
     if order is None or order == 2:
-        return apply(graph, np.sqrt, sum_(graph, apply(graph, np.multiply, x, x), axis, keepdims=keepdims))
+        return apply(graph, np.sqrt, sum_(graph, squares_of(graph, x), axis, keepdims=keepdims))
     if isinstance(order, str):
         raise graph.error(ShapeError, f"Invalid norm order '{order}' for vectors")
     if order == 0:
         nonzero = apply(graph, np.not_equal, x, ZERO)
-        return reduction(graph, "add", nonzero, dtype_of_value(graph, x), axis, keepdims)
+        return reduction(graph, "add", nonzero, _real_dtype(graph, x), axis, keepdims)
     size = apply(graph, np.absolute, x)
     if order == np.inf:
         return max_(graph, size, axis, keepdims=keepdims)
@@ -126,7 +127,13 @@ def _vector_norm(graph: Graph, x: Value, order: Any, axis: Value, keepdims: Valu
     if order == 1:
         return sum_(graph, size, axis, keepdims=keepdims)
     total = sum_(graph, apply(graph, np.power, size, Static(order)), axis, keepdims=keepdims)
-    return apply(graph, np.power, total, Static(dtype_of_value(graph, x).type(1 / order)))
+    return apply(graph, np.power, total, Static(_real_dtype(graph, x).type(1 / order)))
+
+
+def _real_dtype(graph: Graph, x: Value) -> np.dtype:
+    """The dtype of the modulus of the elements."""
+    own = dtype_of_value(graph, x)
+    return PARTS.get(own, own)
 
 
 def _matrix_norm(graph: Graph, x: Value, order: Any, axes: tuple[int, ...], keepdims: Value | None) -> Value:
@@ -135,7 +142,7 @@ def _matrix_norm(graph: Graph, x: Value, order: Any, axes: tuple[int, ...], keep
         raise graph.error(ShapeError, "Duplicate axes given.")
     if order is None or order in ("f", "fro"):
         both = Static((row, column))
-        return apply(graph, np.sqrt, sum_(graph, apply(graph, np.multiply, x, x), both, keepdims=keepdims))
+        return apply(graph, np.sqrt, sum_(graph, squares_of(graph, x), both, keepdims=keepdims))
     if order not in (1, -1, np.inf, -np.inf):
         raise graph.error(
             UnsupportedError,

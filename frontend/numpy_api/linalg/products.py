@@ -18,6 +18,7 @@ from ...values.graph import Graph
 from ...values.products import common_dtype, dot
 from ...values.tensors import broadcast, common_order, normal_order
 from ...values.values import Buffer, Extents, Static, Tensor, Value, extents_of, shape_text, whole
+from ..elements.parts import conj
 from ..registry import handles, normal_axis, refuse_out, static
 from ..shapes.orders import lay_out
 
@@ -121,7 +122,7 @@ def _matmul(graph: Graph, a: Value, b: Value) -> Value:
 
 
 def _vecdot(graph: Graph, a: Value, b: Value) -> Value:
-    return _gufunc(graph, "vecdot", a, b, (1, 1))
+    return _gufunc(graph, "vecdot", conj(graph, a), b, (1, 1))
 
 
 def _matvec(graph: Graph, a: Value, b: Value) -> Value:
@@ -129,7 +130,7 @@ def _matvec(graph: Graph, a: Value, b: Value) -> Value:
 
 
 def _vecmat(graph: Graph, a: Value, b: Value) -> Value:
-    return _gufunc(graph, "vecmat", a, b, (1, 2))
+    return _gufunc(graph, "vecmat", conj(graph, a), b, (1, 2))
 
 
 PRODUCTS: dict[str, Callable[..., Value]] = {
@@ -182,7 +183,7 @@ def _flat(graph: Graph, value: Value) -> Value:
 
 @handles(np.vdot)
 def vdot(graph: Graph, a: Value, b: Value) -> Value:
-    return _aligned(graph, _flat(graph, a), _flat(graph, b), (0, 0))
+    return _aligned(graph, _flat(graph, conj(graph, a)), _flat(graph, b), (0, 0))
 
 
 @handles(np.outer)

@@ -18,6 +18,7 @@ from ..definitions import (
     unsupported,
     xp,
 )
+from ..elements.complex_parts import with_parts
 
 
 def _axis(axis: int, rank: int) -> int:
@@ -203,6 +204,7 @@ def correlate(a, v, mode="valid"):
     if not xp.ndim(a) or not xp.ndim(v):
         raise ValueError("object of too small depth for desired array")
     a, v = _vectors(a, v)
+    v = v.conj()
     if known(v.shape[0]) > known(a.shape[0]):
         return _slid(v, a, _mode(mode))[::-1].copy()
     return _slid(a, v, _mode(mode))
@@ -286,7 +288,7 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
         ddof = 0 if bias else 1
     count = variables.shape[1] - ddof
     centred = variables - xp.mean(variables, axis=1)[:, None]
-    product = xp.dot(centred, centred.T) * xp.true_divide(1, xp.maximum(count, 0))
+    product = xp.dot(centred, centred.T.conj()) * xp.true_divide(1, xp.maximum(count, 0))
     return xp.squeeze(product.astype(dtype_of(variables)))
 
 
@@ -308,5 +310,8 @@ def corrcoef(x, y=None, rowvar=True, *, dtype=None):
     c = cov(x, y, rowvar, dtype=dtype)
     if not c.ndim:
         return c / c
-    deviation = xp.sqrt(xp.diagonal(c))
-    return xp.clip(c / deviation[:, None] / deviation[None, :], -1, 1)
+    deviation = xp.sqrt(xp.real(xp.diagonal(c)))
+    result = c / deviation[:, None] / deviation[None, :]
+    if dtype_of(result).kind != "c":
+        return xp.clip(result, -1, 1)
+    return with_parts(*[xp.clip(part(result), -1, 1) for part in (xp.real, xp.imag)])

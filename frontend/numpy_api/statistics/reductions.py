@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ....dialects.nt import ELEMENTWISE, REDUCTIONS
+from ....runtime.real_parts import PARTS
 from ...interface.errors import DTypeError, ShapeError, UnsupportedError
 from ...values.arithmetic import apply, broadcast_extents, convert, copy, emit, index_value, operate
 from ...values.assemble import dtype_of_value, positions
@@ -98,7 +99,7 @@ def _reduce_tensor(
     wide = np.dtype(np.float32) if dtype.name in HALVES and combiner in ("add", "multiply") else dtype
     tensor = convert(graph, value, wide)
     if not axes:
-        if combiner == "add" and wide.kind == "f":  # sums start with 0.0, so that none is -0.0
+        if combiner == "add" and wide.kind in "fc":  # sums start with 0.0, so that none is -0.0
             zero = convert(graph, Static(0.0), wide)
             tensor = elementwise(graph, ELEMENTWISE["add"], [tensor, zero], tensor.extents)
         tensor = cast(graph, tensor, dtype)
@@ -396,8 +397,10 @@ def _mean_dtype(graph: Graph, a: Value, dtype: Value | None) -> tuple[np.dtype, 
     given = dtype_of(graph, dtype)
     own = dtype_of_value(graph, a)
     result = given or (np.dtype(np.float64) if own.kind in "biu" else own)
-    if result.kind not in "fV":
-        raise graph.error(DTypeError, f"a mean in {result} is not supported", "use a floating-point dtype")
+    if result.kind not in "fVc":
+        raise graph.error(
+            DTypeError, f"a mean in {result} is not supported", "use a floating-point or complex dtype"
+        )
     return (np.dtype(np.float32) if result.name in HALVES else result), result
 
 
@@ -491,7 +494,8 @@ def var_of(
         compute,
     )
     deviation = apply(graph, np.subtract, wide, centre)
-    squares = apply(graph, np.multiply, deviation, deviation)
+    squares = squares_of(graph, deviation)
+    compute, result = [PARTS.get(one, one) for one in (compute, result)]
     total = reduction(graph, "add", squares, compute, axis, keepdims, None, where)
     freedom = operate(graph, "subtract", count_of(graph, a, axis, where, keepdims), ddof)
     if not isinstance(freedom, Static):
@@ -499,6 +503,15 @@ def var_of(
     elif freedom.value < 0:
         freedom = Static(0)
     return _as(graph, _divided(graph, total, freedom, compute), result)
+
+
+def squares_of(graph: Graph, value: Value) -> Value:
+    """The square of the modulus of each element."""
+    if dtype_of_value(graph, value) not in PARTS:
+        return apply(graph, np.multiply, value, value)
+    dtype = dtype_of_value(graph, value)
+    parts = [emit(graph, ELEMENTWISE[name], [value], (dtype,)) for name in ("real", "imag")]
+    return apply(graph, np.add, *[apply(graph, np.multiply, part, part) for part in parts])
 
 
 @handles(np.std, method="std")
