@@ -23,7 +23,7 @@ from ..frame.frame import Frame
 from ..frame.objects import is_ref
 from ..frame.recursion import test
 from ..values.checks import as_bool, opposite
-from ..values.extents import Affine, Atom
+from ..values.extents import Affine, Atom, is_never_negative
 from ..values.graph import INDEX, is_inside, tensor_type
 from ..values.names import ir_name
 from ..values.promotion import same_operand
@@ -82,7 +82,10 @@ def tensor_for(
     lower, upper, by = graph.index(start), graph.index(stop), graph.index(Affine(step))
     names = [n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)]
 
-    growing = Growing(trip_count(frame, iterable))
+    trip = trip_count(frame, iterable)
+    if not trip.is_of_extents() and not trip.arguments() and not is_never_negative(trip):
+        trip = graph.larger(trip, Affine(0))
+    growing = Growing(trip)
 
     def body(block: Block, carried: _Carried) -> None:
         counter = block.args[0]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.diagnostic import NestorError
+from ...dialects.diagnostic import NestorError, SourceLocation
 
 
 class UnsupportedError(NestorError):
@@ -107,3 +107,5 @@ class Respecialise(Exception):
         self.overlap = overlap
         self.unbound = unbound
         self.why = why
+        self.place: SourceLocation | None = None
+        """Where in the source it was found; known once the lowering has ended."""

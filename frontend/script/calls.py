@@ -25,6 +25,7 @@ from ..values.values import Closure, Exceptional, Group, Method, Rows, Static, V
 from . import special_methods
 from .folding import fold, is_changing, is_numpy, module_of, name_of
 from .refused_calls import why_refused
+from .temporaries import taken_over
 from .texts import text_call
 
 
@@ -50,9 +51,10 @@ def call(frame: Frame, node: ast.Call, function: Value, args: list[Value], kwarg
     if isinstance(function, Method) and isinstance(function.receiver, Group):
         return call_method(frame, node, function, args, kwargs)
     if isinstance(function, Method):
-        return invoke(
+        result = invoke(
             frame.graph, f".{function.name}()", METHODS[function.name], [function.receiver, *args], kwargs
         )
+        return taken_over(frame, node, result) if function.name == "reshape" else result
     if special_methods.can_be_called(function):
         return special_methods.called(frame, node, function, args, kwargs)
     if not isinstance(function, Static):

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...dialects.records import changed
 from ..control.nest_loops import ACCUMULATOR
-from ..control.sequences import count_of, listed, required, sequence
+from ..control.sequences import MAX_LISTED, count_of, listed, required, sequence
 from ..control.structured import rewrite
 from ..control.truth import truth
 from ..frame.frame import Frame
@@ -143,10 +143,53 @@ ITERATORS: dict[Any, Callable[..., Value]] = {
 
 def comprehension(frame: Frame, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Value:
     """`[f(v) for v in xs if v is not None]`: its items are spelled out."""
-    items: list[Value] = []
+    (first, *others), items = node.generators, []
+    values = evaluate(frame, first.iter)
+    is_plain = not others and not first.ifs and not first.is_async and not isinstance(node, ast.SetComp)
+    if is_plain and _is_counted(frame, first.iter, values):
+        return _appended(frame, node, values)  # pyright: ignore
     with own_scope(frame, node) as inner:
-        _each(frame, inner, node.generators, lambda: items.append(evaluate(inner, node.elt)))
+        _each(frame, inner, node.generators, lambda: items.append(evaluate(inner, node.elt)), values)
     return Group(tuple(items), list)
+
+
+def _is_counted(frame: Frame, node: ast.AST, values: Value) -> bool:
+    """Whether the items are too many to be spelled out, or in a number that only the run knows."""
+    items = sequence(frame, node, values)
+    count = items.count
+    if items.unrolled or frame.graph.island is not None:
+        return False
+    if count.known is not None:
+        return count.known > MAX_LISTED
+    return not count.is_of_extents() and not count.arguments()
+
+
+def _appended(frame: Frame, node: ast.ListComp | ast.GeneratorExp, values: Value) -> Value:
+    """A comprehension as the loop that appends to a list."""
+    name, source = frame.graph.new_name(".list"), frame.graph.new_name(".source")
+    append = ast.Attribute(ast.Name(name, ast.Load()), "append", ast.Load())
+    body: list[ast.stmt] = [
+        ast.Assign([ast.Name(name, ast.Store())], ast.List([], ast.Load())),
+        ast.For(
+            node.generators[0].target,
+            ast.Name(source, ast.Load()),
+            [ast.Expr(ast.Call(append, [node.elt], []))],
+            [],
+        ),
+    ]
+    for made in body:
+        _place(made, node)
+    with own_scope(frame, node) as inner:
+        inner.variables[source] = values
+        execute(inner, body)
+        result = evaluate(inner, _placed(ast.Name(name, ast.Load()), node))
+        del inner.variables[name], inner.variables[source]
+    return result
+
+
+def _placed(made: ast.expr, node: ast.AST) -> ast.expr:
+    _place(made, node)
+    return made
 
 
 def dict_comprehension(frame: Frame, node: ast.DictComp) -> Value:
@@ -241,15 +284,20 @@ def _refuse_read_by_functions(frame: Frame, node: ast.AST, name: str) -> None:
 
 
 def _each(
-    frame: Frame, inner: Frame, generators: Sequence[ast.comprehension], emit: Callable[[], None]
+    frame: Frame,
+    inner: Frame,
+    generators: Sequence[ast.comprehension],
+    emit: Callable[[], None],
+    values: Value | None = None,
 ) -> None:
-    """Run `emit` for each iteration; the first iterable of `generators` is evaluated in `frame`, all else in `inner`."""
+    """Run `emit` for each iteration; the first iterable of `generators` is evaluated in `frame` (it may be known
+    already: `values`), all else in `inner`."""
     if not generators:
         return emit()
     first, *rest = generators
     if first.is_async:
         frame.fail(first.iter, "async for is not supported in compiled code")
-    items = sequence(frame, first.iter, evaluate(frame, first.iter))
+    items = sequence(frame, first.iter, evaluate(frame, first.iter) if values is None else values)
     inner.unrolling += 1
     try:
         for k in range(count_of(frame, first.iter, items)):

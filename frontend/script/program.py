@@ -93,7 +93,11 @@ def lower(
     """
     graph = Graph(LANGUAGE, may_write, boundscheck)
     graph.flagged = flagged
-    return _Lowering(source, arguments, graph, outside).run()
+    try:
+        return _Lowering(source, arguments, graph, outside).run()
+    except Respecialise as request:
+        request.place = graph.place if graph.place.file else None
+        raise
 
 
 class _Lowering:

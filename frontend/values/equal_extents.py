@@ -17,7 +17,7 @@ from xdsl.ir import SSAValue
 
 from ...dialects.attributes import KIND
 from ..interface.errors import Respecialise, UnsupportedError
-from .extents import Affine, Atom, greatest
+from .extents import Affine, Atom, greatest, is_never_negative
 from .graph import Graph
 from .values import Extents
 
@@ -36,7 +36,7 @@ def require_equal(graph: Graph, a: Affine, b: Affine, why: str, kind: str = "Val
 
 def run_extent(graph: Graph, size: Affine) -> Affine:
     """An integer that only the run knows as an extent: a negative one is ValueError there."""
-    if (size.least().lower_bound() or -1) >= 0:
+    if is_never_negative(size):
         return size
     emitter = graph.emitter()
     holds = emitter.cmp("sge", graph.index(size), graph.constant_index(0))
@@ -50,12 +50,34 @@ def require_size(graph: Graph, extents: Extents, itemsize: int) -> None:
     if not unknown or (len(extents) == 1 and greatest(unknown[0]).is_of_extents()):
         return
     emitter = graph.emitter()
-    size = emitter.const(float(itemsize), f64)
+    size = emitter.op(arith.MulfOp, (emitter.const(float(itemsize), f64), _size(graph, extents)))
+    holds = emitter.cmp("olt", size, emitter.const(float(1 << 62), f64))
+    text = "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size."
+    _check(graph, holds, text)
+
+
+def _size(graph: Graph, extents: Extents) -> SSAValue:
+    """How many elements a shape has, as a float, which has no largest number."""
+    emitter = graph.emitter()
+    size = emitter.const(1.0, f64)
     for extent in extents:
         number = emitter.op(arith.SIToFPOp, (graph.integer(extent),), f64)
         size = emitter.op(arith.MulfOp, (size, number))
-    holds = emitter.cmp("olt", size, emitter.const(float(1 << 62), f64))
-    text = "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size."
+    return size
+
+
+def require_same_size(graph: Graph, one: Extents, other: Extents, text: str) -> None:
+    """A check of the run that two shapes have as many elements: ValueError with this text.
+
+    Sizes are compared as floats: a product of extents that exceeds 64 bits is not the size of an array in memory,
+    and arrays that there are have fewer than 2**53 elements, which floats hold exactly.
+    """
+    emitter = graph.emitter()
+    _check(graph, emitter.cmp("oeq", _size(graph, one), _size(graph, other)), text)
+
+
+def require(graph: Graph, holds: SSAValue, text: str) -> None:
+    """A check of the run: ValueError with this text."""
     _check(graph, holds, text)
 
 

@@ -174,6 +174,12 @@ class Affine:
         return AffineList((expr,), tuple(operands))
 
 
+def is_never_negative(affine: Affine) -> bool:
+    """Whether the bounds of its atoms say that it is not negative."""
+    bound = affine.least().lower_bound()
+    return bound is not None and bound >= 0
+
+
 def greatest(affine: Affine) -> Affine:
     """An affine form it never exceeds."""
     return -((-affine).least())

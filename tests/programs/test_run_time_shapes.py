@@ -73,8 +73,45 @@ def given_back_from_a_loop(a, p):
     return t, t[1:]
 
 
+def appended(a, p):
+    ys = []
+    for i in range(p[0]):
+        ys.append(a[i % len(a)] * 2)
+    return np.array(ys).sum(), len(ys)
+
+
+def comprehended(a, p):
+    ys = [a[i % len(a)] * i for i in range(p[0], p[1])]
+    return np.array(ys).sum() + len(ys), [x for x in a[p[0] :]]
+
+
+def reshaped(a, p):
+    n = p[0]
+    m = np.zeros(n * n).reshape(n, n)
+    for i in range(n):
+        m[i, i] = a[0]
+    u = np.arange(n * 6).reshape(n, -1)
+    return m, m.sum(axis=0), u.sum(axis=1), u.reshape(3, -1)[0].sum(), u.T.ravel()
+
+
+def refitted(a, p):
+    return a[p[0] :].reshape(p[1], 2).sum(axis=0)
+
+
+def one_element(a, p):
+    return a[p[0] : p[1]].item(), np.squeeze(a[p[0] : p[1]], axis=0) + 1
+
+
+def extremes_in_a_loop(a, p):
+    s = 0.0
+    for i in range(p[1]):
+        s += a[i : p[0]].max() + a[: i + 1].mean()
+    return s
+
+
 PROGRAMS = [
-    zeros, tables, filled, counted, repeated_along, in_a_loop, squares, given_back, given_back_from_a_loop,
+    appended, comprehended, reshaped, refitted, one_element, extremes_in_a_loop, zeros, tables, filled, counted,
+    repeated_along, in_a_loop, squares, given_back, given_back_from_a_loop,
 ]  # fmt: skip
 NATIVE = [tables, filled, repeated_along, in_a_loop, given_back]
 
@@ -127,6 +164,79 @@ def test_parts_that_are_returned_are_views(target):
             assert np.shares_memory(ours, a) == np.shares_memory(numpys, b)
             ours[:], numpys[:] = -1, -1
         alike(a, b, numbers)
+
+
+def matrix_of_argument(n):
+    m = np.zeros(n * n).reshape(n, n)
+    m[0] = 1
+    return m
+
+
+def test_a_negative_extent_of_the_run_is_not_worked_out():
+    with pytest.raises(ValueError, match="negative dimensions"):
+        nt.jit(refitted)(np.arange(8.0), np.array([0, -1]))
+
+
+def named(a):
+    t = np.zeros(4)
+    m = t.reshape(2, 2)
+    m[0] = 1
+    return t
+
+
+def test_a_reshaped_array_without_another_name_is_written():
+    compiled = nt.jit(matrix_of_argument)
+    for n in (3, 2, 1):
+        agrees(compiled, matrix_of_argument, [n])
+    with pytest.raises(nt.UnsupportedError, match="writing through a reshaped view"):
+        nt.jit(named)(np.ones(2))
+
+
+def squeezed(a, p):
+    return np.squeeze(a[p[0] :])
+
+
+def joined_by_count(a, p):
+    return np.concatenate([a[p[0] :], np.full(p[1], 7.0)]), np.split(a, [p[0]])
+
+
+def test_what_hangs_on_an_extent_of_one_is_refused():
+    with pytest.raises(nt.UnsupportedError, match="name the axis"):
+        nt.jit(squeezed)(np.arange(4.0), np.array([3]))
+    with pytest.raises(nt.UnsupportedError, match="must be known at compile time"):
+        nt.jit(joined_by_count)(np.arange(4.0), np.array([3, 2]))
+
+
+EXPRESSIONS = """
+np.flip(v)  np.pad(v,1)  np.tile(v,2)  np.outer(v,w)  np.where(v>2,w,0.)  np.clip(v,1,3)  np.linalg.norm(v)  np.argsort(v)
+np.ptp(v)  np.atleast_2d(v)  v.reshape(-1,1)  v[:,None]*w[None,:]  np.concatenate([v,w])  np.stack([v,w])  np.average(v)
+np.average(v,weights=v)  np.percentile(v,50)  np.maximum(v,w)  v@w  np.nansum(v)  np.nanmax(v)  np.append(v,1.)  np.diag(v)
+m[p[0]:p[1]].sum(axis=0)  m[p[0]:p[1]].max(axis=1)  m[p[0]:p[1],p[0]:].T@m[p[0]:p[1]]  m[p[0]:p[1]]@m.T  m[p[0]:p[1]]+b[:4]
+m[:,p[0]:p[1]]*v  m[p[0]:p[1]].ravel()  m[p[0]:p[1]].argmax(axis=0)  np.exp(v-v.max())  (v-v.mean())/v.std()  v.astype(int)
+np.sum(v,keepdims=True)+v  v[v>2]  np.vstack([v,w])  np.column_stack([v,v])  np.zeros(v.shape)  np.ones((len(v),2))
+np.kron(v,w)  np.interp(1.5,v,w)  np.allclose(v,w)  np.isfinite(v).all()  np.add.accumulate(v)  nt.nn.softmax(v)
+"""
+
+
+def program_of(expression, folder):
+    path = folder / "program.py"
+    source = f"def f(a, b, m, p):\n    v = a[p[0] : p[1]]\n    w = b[p[1] - 1 :]\n    return {expression}\n"
+    path.write_text(source)
+    names = {"np": np, "nt": nt}
+    exec(compile(source, str(path), "exec"), names)
+    return names["f"]
+
+
+@pytest.mark.parametrize("target", ["interp", pytest.param("cpu", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("part", range(4))
+def test_functions_of_parts(part, target, tmp_path):
+    """Each function on parts of five, two, one and no elements: one program."""
+    for expression in EXPRESSIONS.split()[part::4]:
+        function = program_of(expression, tmp_path)
+        compiled = nt.jit(function, target=target, dynamic=True)
+        for numbers in ((1, 4), (2, 3), (3, 3), (0, 5), (4, 5), (0, 1)):
+            a, b = np.array([3.0, 1, 4, 1, 5]), np.array([2.0, 7, 1, 8, 2])
+            agrees(compiled, function, [a, b, np.arange(20.0).reshape(5, 4) % 7, np.array(numbers)])
 
 
 def of_argument(n):

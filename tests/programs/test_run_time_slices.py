@@ -155,7 +155,7 @@ def outcome(function, arguments):
     try:
         with np.errstate(all="ignore"):
             return function(*arguments), arguments
-    except (ValueError, IndexError, TypeError) as error:
+    except (ValueError, IndexError, TypeError, ZeroDivisionError) as error:
         return error
 
 
@@ -176,7 +176,7 @@ def alike(got, wanted, what):
 def agrees(compiled, function, arguments):
     wanted, got = outcome(function, arguments), outcome(compiled, arguments)
     if isinstance(wanted, Exception):
-        kinds = [k for k in (ValueError, IndexError, TypeError) if isinstance(wanted, k)]
+        kinds = [k for k in (ValueError, IndexError, TypeError, ZeroDivisionError) if isinstance(wanted, k)]
         assert isinstance(got, tuple(kinds)), f"{arguments}: {got!r} for {wanted!r}"
         return
     assert not isinstance(got, Exception), f"{arguments}: {got!r}"

@@ -339,6 +339,7 @@ class Specialiser(fast_call.NativeCallable):
         source = source_of(self.function)
         flagged: frozenset[Any] = frozenset()
         for _ in range(MAX_ATTEMPTS):
+            attempted = pattern
             try:
                 program = lower(
                     source,
@@ -358,6 +359,12 @@ class Specialiser(fast_call.NativeCallable):
                     raise
                 if outside is not None:
                     pattern, types, values = outside.joined(pattern), outside.types, outside.values
+                if request.shapes and attempted == types:
+                    raise UnsupportedError(
+                        f"{request.why}: this is known at run time only",
+                        request.place,
+                        hint="compute it from the shapes of arguments, or pass it as an integer of Python",
+                    ) from None
                 flagged |= request.unbound
                 if not request.overlap and not request.unbound:
                     pattern, types = self._more_known(request, pattern, types, values)

@@ -23,7 +23,7 @@ from ...values.arithmetic import copy as copied
 from ...values.assemble import INT, axis_order, dtype_of_value, positions
 from ...values.contents import as_view
 from ...values.equal_extents import require_size
-from ...values.extents import Affine
+from ...values.extents import Affine, is_never_negative
 from ...values.graph import Graph
 from ...values.indices import integer_of
 from ...values.islands import check_assignable
@@ -334,7 +334,7 @@ def _counting(graph: Graph, bounds: list[Affine], request: np.dtype | None) -> V
     is_open = not span.is_of_extents()
     if is_open and span.arguments() and graph.island is None:
         raise Respecialise(span.arguments(), why="the length of np.arange depends on it")
-    count = graph.larger(span, Affine(0)) if is_open and (span.least().lower_bound() or -1) < 0 else span
+    count = graph.larger(span, Affine(0)) if is_open and not is_never_negative(span) else span
     if abs(step) != 1:
         count = graph.assumptions.divided(AffineBinaryOpKind.FloorDiv, count + (abs(step) - 1), abs(step))
     if is_open:

@@ -13,7 +13,7 @@ from ...indexing.views import Slice, view
 from ...interface.errors import DTypeError, IndexRangeError, Respecialise, ShapeError, UnsupportedError
 from ...values.assemble import as_piece, concatenated, fortran_order, fresh, joint_dtype, window, with_axis
 from ...values.contents import as_view
-from ...values.equal_extents import require_equal
+from ...values.equal_extents import is_open, require_equal
 from ...values.extents import Affine
 from ...values.graph import Graph
 from ...values.islands import Island
@@ -238,6 +238,12 @@ def _position(graph: Graph, index: int, extent: Affine, axis: int, end: int) -> 
     inside = graph.assumptions.nonnegative(at, "a position") and graph.assumptions.nonnegative(
         extent - at - end, "a position"
     )
+    if not inside and is_open(graph, extent):
+        raise graph.error(
+            UnsupportedError,
+            "a position in an array whose extent is known at run time only is not supported",
+            "concatenate slices of it",
+        )
     if not inside:
         raise graph.error(
             IndexRangeError, f"index {index} is out of bounds for axis {axis} with size {extent.witness()}"

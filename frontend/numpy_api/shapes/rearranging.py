@@ -13,7 +13,7 @@ from ...interface.errors import AxisError, DTypeError, ShapeError, UnsupportedEr
 from ...values.arithmetic import broadcast_extents, copy, index_value
 from ...values.assemble import dtype_of_value, fresh
 from ...values.contents import as_tensor, as_view, read
-from ...values.equal_extents import require_equal
+from ...values.equal_extents import is_open, may_be_one, require_equal
 from ...values.extents import Affine
 from ...values.graph import Graph
 from ...values.numbers import number_kind
@@ -214,6 +214,13 @@ def atleast_3d(graph: Graph, *arys: Value) -> Value:
     return _atleast(graph, arys, 3)
 
 
+def _require_one(graph: Graph, extent: Affine, text: str) -> None:
+    """Raise unless an extent is 1: now, or in the run where only that knows."""
+    if extent.known == 1 or (is_open(graph, extent) and require_equal(graph, extent, Affine(1), text)):
+        return
+    raise graph.error(ShapeError, text)
+
+
 @handles(np.squeeze, method="squeeze")
 def squeeze(graph: Graph, a: Value, axis: Value | None = None) -> Value:
     array = as_view(graph, a)
@@ -221,16 +228,20 @@ def squeeze(graph: Graph, a: Value, axis: Value | None = None) -> Value:
     request = static(graph, axis, "axis")
     if request is None:
         axes = [k for k, x in enumerate(array.axes) if x.extent.known == 1]
+        if any(k not in axes and may_be_one(graph, x.extent) for k, x in enumerate(array.axes)):
+            raise graph.error(
+                UnsupportedError,
+                "np.squeeze where an extent may be 1, which is known at run time only, is not supported",
+                "name the axis: np.squeeze(x, axis=0)",
+            )
         if not axes:
             return a
     else:
         given = request if isinstance(request, tuple | list) else (request,)
         axes = [normal_axis(graph, k, rank) for k in given]
     for k in axes:
-        if array.axes[k].extent.known != 1:
-            raise graph.error(
-                ShapeError, "cannot select an axis to squeeze out which has size not equal to one"
-            )
+        text = "cannot select an axis to squeeze out which has size not equal to one"
+        _require_one(graph, array.axes[k].extent, text)
     gone = [(array.axes[k].root, array.axes[k].offset) for k in axes if array.axes[k].root is not None]
     kept = tuple([x for k, x in enumerate(array.axes) if k not in axes])
     return Array(array.buffer, kept, (*array.fixed, *gone))  # pyright: ignore
@@ -339,8 +350,10 @@ def _item(graph: Graph, a: Value, *args: Value) -> Value:
         flat = len(args) == 1 and len(extents_of(a)) != 1
         array = reshape_to(graph, a, (Affine(-1),), new=True) if flat else a
         return to_python(graph, subscript(graph, array, args))
+    for extent in extents_of(a):
+        _require_one(graph, extent, "can only convert an array of size 1 to a Python scalar")
     if any(e.known != 1 for e in extents_of(a)):
-        raise graph.error(ShapeError, "can only convert an array of size 1 to a Python scalar")
+        a = subscript(graph, a, [Static(0)] * len(extents_of(a)))
     return to_python(graph, a)
 
 

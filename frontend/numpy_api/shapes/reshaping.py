@@ -6,18 +6,20 @@ from collections.abc import Sequence
 from math import prod
 
 import numpy as np
+from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 
 from ...indexing.views import transposed
 from ...interface.errors import DTypeError, Respecialise, ShapeError, UnsupportedError
 from ...values.arithmetic import affine_of, copy, reads_extents, scalar_arguments
-from ...values.assemble import opaque
+from ...values.assemble import fresh, opaque
 from ...values.contents import as_tensor, as_view, read
-from ...values.equal_extents import run_extent
-from ...values.extents import Affine
+from ...values.equal_extents import require, require_same_size, run_extent
+from ...values.extents import Affine, Atom
 from ...values.graph import Graph
 from ...values.indices import integer_of
+from ...values.islands import Island
 from ...values.tensors import as_array
 from ...values.tensors import reshape as reshape_tensor
 from ...values.values import (
@@ -141,6 +143,8 @@ def _inferred(graph: Graph, old: Extents, new: Extents) -> Extents:
     holes = [k for k, e in enumerate(new) if e.known == -1]
     if len(holes) > 1:
         raise graph.error(ShapeError, "can only specify one unknown dimension")
+    if any(e.known is None and not graph.assumptions.normal(e).is_of_extents() for e in (*old, *new)):
+        return _inferred_in_the_run(graph, old, new, holes)
     if any(e.known is None for e in (*old, *new)):
         return _inferred_unknown(graph, old, new, holes)
     total = prod(e.constant for e in old)
@@ -152,6 +156,36 @@ def _inferred(graph: Graph, old: Extents, new: Extents) -> Extents:
     if rest == 0 or total % rest:
         raise _cannot(graph, old, new)
     return tuple([Affine(total // rest) if k == holes[0] else e for k, e in enumerate(new)])
+
+
+def _inferred_in_the_run(graph: Graph, old: Extents, new: Extents, holes: list[int]) -> Extents:
+    """The same where only the run knows the extents: it divides, and compares the sizes."""
+    emitter = graph.emitter()
+
+    def size(extents: Sequence[Affine]) -> SSAValue:
+        product = graph.constant_index(1)
+        for extent in extents:
+            product = emitter.op(arith.MuliOp, (product, graph.index(extent)))
+        return product
+
+    left, right = list(old), [e for k, e in enumerate(new) if k not in holes]
+    for extent in list(right):
+        if (match := next((e for e in left if e.equals(extent)), None)) is not None and extent.known != 0:
+            left.remove(match)
+            right.remove(extent)
+    if not left and not right and not holes:
+        return new
+    text = "cannot reshape an array of this size into this shape"
+    total, rest = size(old), size([e for k, e in enumerate(new) if k not in holes])
+    if not holes:
+        require_same_size(graph, old, new, text)
+        return new
+    require(graph, emitter.cmp("sgt", rest, graph.constant_index(0)), text)
+    divisor = emitter.op(arith.MaxSIOp, (rest, graph.constant_index(1)))
+    hole = Affine.of(Atom(emitter.op(arith.DivSIOp, (total, divisor)), low=0))
+    filled = tuple([hole if k == holes[0] else e for k, e in enumerate(new)])
+    require_same_size(graph, old, filled, text)
+    return filled
 
 
 def _inferred_unknown(graph: Graph, old: Extents, new: Extents, holes: list[int]) -> Extents:
@@ -193,8 +227,43 @@ def _reshaped(graph: Graph, a: Value, extents: Extents, how: str = "reshape") ->
             UnsupportedError, "reshape inside loops is not supported", "reshape before the loop"
         )
     array = as_view(graph, a)
-    tensor = reshape_tensor(graph, read(graph, array), extents)
+    if _is_affine(graph, array.extents, extents):
+        tensor = reshape_tensor(graph, read(graph, array), extents)
+    else:
+        tensor = read(graph, _moved(graph, array, extents))
     return frozen_view(graph, array, tensor, "a reshaped view", ("reshape" if array.is_row_major else how,))
+
+
+def _is_affine(graph: Graph, old: Extents, new: Extents) -> bool:
+    """Whether indices into one shape are affine in those into the other: all but the first extents are constants."""
+    unknown = [e for e in (*old, *new) if e.known is None]
+    if all(graph.assumptions.normal(e).is_of_extents() for e in unknown):
+        return True  # what is not is compiled for its own shape
+    return all(e.known is not None for e in (*old[1:], *new[1:]))
+
+
+def _moved(graph: Graph, array: Array, extents: Extents) -> Array:
+    """A copy in another shape, as big, whose extents only the run knows: it computes where each element comes from."""
+
+    def write(island: Island, target: Array) -> None:
+        emitter = graph.emitter()
+
+        def one(index: list[Affine]) -> None:
+            position = graph.constant_index(0)
+            for extent, i in zip(extents, index, strict=True):
+                scaled = emitter.op(arith.MuliOp, (position, graph.index(extent)))
+                position = emitter.op(arith.AddiOp, (scaled, graph.index(i)))
+            places: list[Affine] = []
+            for extent in reversed(array.extents[1:]):
+                n = graph.index(extent)
+                places.insert(0, Affine.of(Atom(emitter.op(arith.RemSIOp, (position, n)), low=0)))
+                position = emitter.op(arith.DivSIOp, (position, n))
+            places[:0] = [Affine.of(Atom(position, low=0))] if array.axes else []
+            island.store(target, index, island.load(array, places))
+
+        island.for_each(extents, one)
+
+    return fresh(graph, array.dtype, extents, write)
 
 
 def reshape_to(graph: Graph, a: Value, shape: Extents, new: bool = False) -> Value:
@@ -202,6 +271,8 @@ def reshape_to(graph: Graph, a: Value, shape: Extents, new: bool = False) -> Val
     extents = _inferred(graph, extents_of(a), shape)
     if not new:
         return _reshaped(graph, a, extents)
+    if graph.island is None and not _is_affine(graph, extents_of(a), extents):
+        return _moved(graph, as_view(graph, a), extents)
     if graph.island is None:
         return as_array(reshape_tensor(graph, as_tensor(graph, a), extents))
     array = as_view(graph, a)
