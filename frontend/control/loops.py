@@ -18,7 +18,21 @@ from ..values.arithmetic import index_value
 from ..values.contents import as_view
 from ..values.extents import Affine
 from ..values.islands import open_island
-from ..values.values import Array, Group, Iteration, Late, Lazy, Range, Rows, Scalar, Static, Tensor, Value
+from ..values.selection import settled
+from ..values.values import (
+    Array,
+    Group,
+    Iteration,
+    Late,
+    Lazy,
+    Masked,
+    Range,
+    Rows,
+    Scalar,
+    Static,
+    Tensor,
+    Value,
+)
 from . import slots
 from .loop_variables import forget, kept_name, left_by
 from .nest_loops import Carried, Execute, NotElementwise, nest_for, nest_if, nest_while, with_stops
@@ -37,6 +51,8 @@ SMALL = 8
 def for_loop(frame: Frame, node: ast.For, execute: Execute) -> None:
     """`for target in iterable: body`."""
     iterable = evaluate(frame, node.iter)
+    if isinstance(iterable, Masked):
+        iterable = settled(frame.graph, iterable)
     frame.at(node)
     counted = _counted(frame, iterable)
     if counted is None:

@@ -15,7 +15,19 @@ from ..interface.errors import DTypeError, Respecialise
 from ..values.arithmetic import index_value, operate, require_static
 from ..values.contents import as_view
 from ..values.extents import Affine
-from ..values.values import Array, Group, Iteration, Lazy, Range, Rows, Static, Tensor, Value, describe
+from ..values.values import (
+    Array,
+    Group,
+    Iteration,
+    Lazy,
+    Masked,
+    Range,
+    Rows,
+    Static,
+    Tensor,
+    Value,
+    describe,
+)
 
 
 def trip_count(frame: Frame, iterable: Range) -> Affine:
@@ -52,6 +64,8 @@ def sequence(frame: Frame, node: ast.AST, value: Value) -> Iteration:
         from .rows import row
 
         return Iteration(value.count, lambda k: row(frame.graph, value, k))
+    if isinstance(value, Masked):
+        value = as_view(frame.graph, value)
     if isinstance(value, Array | Lazy | Tensor) and value.extents:
         from ..indexing.subscripts import subscript
 

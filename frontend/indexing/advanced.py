@@ -9,6 +9,7 @@ Which elements an index names is in `index_arrays.py`, what masks do in `masks.p
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,11 +20,10 @@ from ..values.contents import as_view, read
 from ..values.extents import Affine
 from ..values.graph import Graph
 from ..values.islands import Island, check_assignable, in_island, may_overlap, reads_of, strip_leading
-from ..values.masked import unknown_length
 from ..values.numbers import number_kind
+from ..values.selection import settled
 from ..values.tensors import as_array, as_readable
 from ..values.values import (
-    INSTEAD,
     Array,
     Extents,
     Group,
@@ -45,7 +45,7 @@ from .index_arrays import (
     places_of_mask,
     wrapped_indices,
 )
-from .masks import assign_masked
+from .masks import assign_masked, is_under_mask
 from .views import Item
 
 # ---- reading ----------------------------------------------------------------------------------------
@@ -58,7 +58,7 @@ def gather(graph: Graph, value: Value, items: Sequence[Item]) -> Value:
         return gathered(graph, found)
     base, mask, axis = found
     if axis:
-        return gathered(graph, places_of_mask(graph, base, mask, axis), checked=False)
+        return gathered(graph, places_of_mask(graph, base, mask, axis))
     if graph.island is None:
         base, mask = as_array(read(graph, base)), as_array(read(graph, mask))
     return Masked(base, mask)
@@ -101,9 +101,11 @@ def scatter(graph: Graph, array: Array, items: Sequence[Item], value: Value) -> 
     check_writable(graph, array.buffer)
     found = places(graph, array, items)
     if not isinstance(found, Places):
-        return assign_masked(graph, *found, value)
+        if is_under_mask(graph, *found, value):
+            return assign_masked(graph, *found, value)
+        found = places_of_mask(graph, *found)
     if isinstance(value, Masked):
-        raise unknown_length(graph)
+        value = settled(graph, value)
     check_assignable(graph, found.extents, extents_of(value))
     in_island(graph, lambda island: _scattered(island, found, as_readable(value)))
 
@@ -114,7 +116,7 @@ def _scattered(island: Island, found: Places, value: Value) -> None:
         value = island.materialise(value, "values") if extents_of(value) else value
     found.check(island)
     arrays = [island.materialise(a, "indices") if may_overlap(a, base) else a for a in found.arrays]
-    found = Places(base, found.axes, tuple(arrays), found.kept, found.position, found.shape, found.tables)
+    found = replace(found, arrays=tuple(arrays))
     source = found.source(island)
     value = strip_leading(value, len(found.extents))
     if not extents_of(value):
@@ -168,13 +170,12 @@ def update(graph: Graph, array: Array, items: Sequence[Item], name: str, operand
     found = places(graph, array, items)
     if not isinstance(found, Places):
         base, mask, axis = found
-        if axis:
-            raise graph.error(
-                UnsupportedError, "updating by a mask of other than the first axes is not supported", INSTEAD
-            )
-        result = operate(graph, name, Masked(base, mask), operand)
-        _require_same_kind(graph, name, result, array.dtype)
-        return assign_masked(graph, base, mask, axis, result)
+        if axis == 0:
+            result = operate(graph, name, Masked(base, mask), operand)
+            _require_same_kind(graph, name, result, array.dtype)
+            if is_under_mask(graph, base, mask, axis, result):
+                return assign_masked(graph, base, mask, axis, result)
+        found = places_of_mask(graph, base, mask, axis)
     result = operate(graph, name, gathered(graph, found), operand)
     _require_same_kind(graph, name, result, array.dtype)
     check_assignable(graph, found.extents, extents_of(result))
@@ -206,9 +207,7 @@ def update_each(graph: Graph, ufunc: np.ufunc, array: Value, indices: Value, ope
         )
     found = places(graph, array, items)
     if not isinstance(found, Places):
-        raise graph.error(
-            UnsupportedError, f"np.{ufunc.__name__}.at with a mask is not supported", "use x[mask] += v"
-        )
+        found = places_of_mask(graph, *found)
     if operand is not None:
         check_assignable(graph, found.extents, extents_of(operand))
 

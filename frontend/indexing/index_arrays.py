@@ -25,9 +25,9 @@ from ..values.equal_extents import require_equal
 from ..values.extents import Affine, Atom
 from ..values.graph import INDEX, Graph
 from ..values.islands import Island
-from ..values.selection import indices_of_true
+from ..values.selection import indices_of_true, settled
 from ..values.tensors import BOOL
-from ..values.values import Array, Extents, Group, Lazy, Static, Tensor, Value, extents_of, shape_text
+from ..values.values import Array, Extents, Group, Lazy, Masked, Static, Tensor, Value, extents_of, shape_text
 from .views import Item, Slice, expanded, view
 
 
@@ -35,6 +35,8 @@ def index_array(graph: Graph, item: Item) -> Array | None:
     """The array that an item of a subscript is; None for integers, slices, None and Ellipsis."""
     if isinstance(item, Slice):
         return None
+    if isinstance(item, Masked):
+        item = settled(graph, item)
     if isinstance(item, Group) or (isinstance(item, Static) and isinstance(item.value, list)):
         from ..values.nested import array_of
 
@@ -52,7 +54,7 @@ def index_array(graph: Graph, item: Item) -> Array | None:
 def is_advanced(items: Sequence[Item]) -> bool:
     """Whether a subscript has arrays or lists in it."""
     return any(
-        isinstance(i, Group)
+        isinstance(i, Group | Masked)
         or (isinstance(i, Static) and isinstance(i.value, list))
         or (isinstance(i, Array | Lazy | Tensor) and bool(extents_of(i)))
         for i in items
@@ -74,6 +76,8 @@ class Places:
     shape: Extents
     tables: tuple[np.ndarray | None, ...]
     """The indices that are known at compile time."""
+    certain: bool = False
+    """Whether all indices are in bounds: a mask of the same axes gave them."""
 
     @property
     def extents(self) -> Extents:
@@ -91,6 +95,8 @@ class Places:
 
     def check(self, island: Island) -> None:
         """Raise IndexError at run time unless all indices are in bounds."""
+        if self.certain:
+            return
         for axis, array, table in zip(self.axes, self.arrays, self.tables, strict=True):
             check_indices(island, array, self.base.extents[axis], self.base.buffer.name, axis, table)
 
@@ -262,7 +268,7 @@ def places_of_mask(graph: Graph, base: Array, mask: Array, axis: int) -> Places:
     arrays = tuple(indices_of_true(graph, mask))
     axes = tuple(range(axis, axis + rank))
     kept = tuple([k for k in range(len(base.axes)) if k not in axes])
-    return Places(base, axes, arrays, kept, axis, arrays[0].extents, (None,) * rank)
+    return Places(base, axes, arrays, kept, axis, arrays[0].extents, (None,) * rank, True)
 
 
 def _require_shape(graph: Graph, mask: Array, base: Array, axis: int) -> None:

@@ -3,21 +3,24 @@
 x[mask] = v     ->   x = where(mask, v, x)
 x[mask].sum()   ->   where(mask, x, 0).sum()
 
-What a mask selects has a length that only the run knows: it can be reduced, computed with, and assigned under the same
-mask, and nothing else.
+Where the elements are needed side by side, they become an array (`frontend/values/selection.py`).
 """
 
 from __future__ import annotations
 
+import numpy as np
+
 from ...dialects.nt import ELEMENTWISE
-from ..interface.errors import UnsupportedError
-from ..values.arithmetic import emit
-from ..values.contents import read
+from ..interface.errors import ShapeError
+from ..values.arithmetic import apply, emit
+from ..values.contents import as_view, read
 from ..values.graph import Graph
 from ..values.islands import Island, check_assignable, in_island, strip_leading
-from ..values.masked import same_mask, unknown_length
+from ..values.masked import as_masked
+from ..values.numbers import number_kind
+from ..values.selection import indices_of_true, same_mask
 from ..values.tensors import BOOL, as_array, as_readable
-from ..values.values import UNKNOWN_LENGTH, Array, Masked, Static, Value, extents_of, shape_text
+from ..values.values import Array, Group, Masked, Static, Value, extents_of
 from .views import Slice, view
 
 
@@ -27,22 +30,24 @@ def spread_mask(graph: Graph, mask: Array, rank: int, axis: int = 0) -> Array:
     return view(graph, mask, [*[Slice()] * len(mask.axes), *[Static(None)] * rest])
 
 
-def assign_masked(graph: Graph, base: Array, mask: Array, axis: int, value: Value) -> None:
+def is_under_mask(graph: Graph, base: Array, mask: Array, axis: int, value: Value) -> bool:
+    """Whether a value can be chosen element by element: it is what the same mask selects, or the same for all of it."""
+    value = as_masked(graph, value)
     if isinstance(value, Masked):
-        if axis or not same_mask(value.mask, _snapshot(graph, mask)):
-            raise unknown_length(graph)
+        is_same = not axis and same_mask(value.mask, _snapshot(graph, mask))
+        return is_same and len(value.values.extents) == len(base.extents)
+    rest = len(base.extents) - axis - len(mask.extents)
+    shape = extents_of(value)
+    return all(e.known == 1 for e in shape[: max(0, len(shape) - rest)])
+
+
+def assign_masked(graph: Graph, base: Array, mask: Array, axis: int, value: Value) -> None:
+    """`base[mask] = value`, the mask over the axes from `axis` on, for a value that `is_under_mask`."""
+    value = as_masked(graph, value)
+    if isinstance(value, Masked):
         value = value.values
-        if len(extents_of(value)) != len(base.extents):
-            raise unknown_length(graph)
     else:
         rest = len(base.extents) - axis - len(mask.extents)
-        shape = extents_of(value)
-        if len(shape) > rest and any(e.known != 1 for e in shape[: len(shape) - rest]):
-            raise graph.error(
-                UnsupportedError,
-                f"an array of shape {shape_text(shape)} is assigned to what a mask selects; {UNKNOWN_LENGTH}",
-                "assign a number, or elements selected by the same mask: x[mask] = y[mask]",
-            )
         value = strip_leading(as_readable(value), rest)
         check_assignable(graph, base.extents[len(base.extents) - rest :], extents_of(value))
     whole_mask = spread_mask(graph, mask, len(base.extents), axis)
@@ -63,4 +68,20 @@ def _snapshot(graph: Graph, mask: Array) -> Array:
     return mask if graph.island is not None else as_array(read(graph, mask))
 
 
-# ---- what a mask selects, reduced -------------------------------------------------------------------
+# ---- where a mask is true ---------------------------------------------------------------------------
+
+
+def true_elements(graph: Graph, a: Value) -> Array:
+    """Where an array is not zero, as a mask with the contents of now."""
+    is_mask = number_kind(graph, a) == BOOL
+    return _snapshot(graph, as_view(graph, a if is_mask else apply(graph, np.not_equal, a, Static(0))))
+
+
+def positions_of_true(graph: Graph, a: Value) -> Group:
+    """`np.nonzero(a)`: an array of indices for each axis."""
+    if not extents_of(a):
+        raise graph.error(
+            ShapeError,
+            "Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead.",
+        )
+    return Group(tuple(indices_of_true(graph, true_elements(graph, a))))

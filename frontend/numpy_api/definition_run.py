@@ -10,6 +10,8 @@ import numpy as np
 
 from ...dialects.diagnostic import SourceLocation
 from ..frame.frame import Frame
+from ..indexing.advanced import scatter
+from ..indexing.index_arrays import is_advanced
 from ..indexing.stores import store_window
 from ..indexing.views import Item, view
 from ..interface.captured import Captured
@@ -81,6 +83,8 @@ class DefinitionRun(Recording):
         return tuple([self.object(index_value(e)) for e in broadcast_extents(self.graph, extents)])
 
     def _store(self, node: ast.Call, owner: Array, items: list[Item], value: Value) -> None:
+        if is_advanced(items):
+            return scatter(self.graph, owner, items, value)
         store_window(self.graph, view(self.graph, owner, items), value)
 
 

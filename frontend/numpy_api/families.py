@@ -43,6 +43,8 @@ FAMILIES = [
     "statistics.sorting",
     "elements.special",
     "indexing.tables",
+    "indexing.finding",
+    "statistics.sets",
     "shapes.windows",
 ]
 """The modules that fill the tables and are imported when a key is looked for that is not known yet, one after the other."""

@@ -11,8 +11,9 @@ from ..indexing.masks import spread_mask
 from ..values.arithmetic import apply, as_weak, copy, emit, index_value
 from ..values.graph import Graph
 from ..values.masked import as_masked, masked_operation
+from ..values.selection import count_true
 from ..values.tensors import BOOL
-from ..values.values import Masked, Static, Value
+from ..values.values import Index, Masked, Static, Value
 from .calls_back import may_take_selected
 
 
@@ -37,6 +38,8 @@ def masked_call(
         if may_take_selected(handler):
             return handler(graph, first, *args[1:], **kwargs)
         reduce = _REDUCED.get(name.strip(".()").removeprefix("np."))
+        if reduce is _length and not isinstance(args[0], Masked):
+            return None  # the array knows it
         if reduce is not None and _is_whole(first, args, kwargs):
             return reduce(graph, first)
     return None
@@ -121,22 +124,20 @@ def _all(graph: Graph, masked: Masked) -> Value:
     return all_(graph, _filled(graph, masked, Static(1)))
 
 
+def _length(graph: Graph, masked: Masked) -> Value:
+    """How many elements along the first axis a mask selects: a Python integer known at run time."""
+    return Index(count_true(graph, masked.mask))
+
+
 _REDUCED: dict[str, Callable[[Graph, Masked], Value]] = {
     "sum": _sum,
     "prod": _prod,
     "mean": _mean,
     "any": _any,
-    "len": lambda graph, masked: _length(graph, masked),
+    "len": _length,
     "all": _all,
     "max": lambda graph, masked: _extreme(graph, masked, True),
     "min": lambda graph, masked: _extreme(graph, masked, False),
     "amax": lambda graph, masked: _extreme(graph, masked, True),
     "amin": lambda graph, masked: _extreme(graph, masked, False),
 }
-
-
-def _length(graph: Graph, masked: Masked) -> Value:
-    """How many elements along the first axis a mask selects: a Python integer known at run time."""
-    from .statistics.reductions import sum_
-
-    return as_weak(sum_(graph, masked.mask), int, None)

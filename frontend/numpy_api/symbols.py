@@ -22,10 +22,12 @@ from ..interface.structures import parts_of
 from ..values import arithmetic
 from ..values.islands import open_island, same_window
 from ..values.nested import constant_array
+from ..values.selection import settled
 from ..values.tensors import as_array, as_readable
 from ..values.values import (
     Array,
     Group,
+    Masked,
     Method,
     Static,
     Tensor,
@@ -63,6 +65,8 @@ class Recording:
             return value.built([self.object(item) for item in value.items])
         if isinstance(value, Tensor) and is_array(value):
             value = as_array(value)
+        if isinstance(value, Masked):
+            value = settled(self.graph, value)
         return Symbol(self, value)
 
     def value(self, obj: Any) -> Value:

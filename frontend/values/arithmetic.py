@@ -22,6 +22,7 @@ from ..interface.errors import (
     UnsupportedError,
 )
 from ..interface.static_values import OPERATIONS, TEXT, methods_of, runs_own_code
+from .assemble import fresh
 from .contents import as_tensor
 from .equal_extents import joined, may_repeat
 from .extents import Affine
@@ -497,7 +498,6 @@ def _by_elements(
     graph: Graph, row: Elementwise, operands: Sequence[Value], dtypes: Sequence[np.dtype], extents: Extents
 ) -> Value:
     """An operation on arrays whose extents may turn out to be 1: an island, which finds out where they are read."""
-    from .assemble import fresh
 
     readable = [as_readable(o) for o in operands]
 

@@ -98,6 +98,8 @@ class Graph:
         """Whether something before may have printed, written to an array, or found an index out of bounds."""
         self.made_in_case: list[SSAValue] = []
         """Arrays that are dropped where nobody reads them (`selection.py`)."""
+        self.counts: list[tuple[Array, Block, Affine]] = []
+        """Masks of which the True elements were counted, in which block, and their number."""
         self.is_lazy = True
         """Whether arrays of what a mask selects may be computed with under the mask."""
         self.flagged: frozenset[NamePlace] = frozenset()

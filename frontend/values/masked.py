@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from xdsl.ir import Operation, SSAValue
-from xdsl.traits import Pure
-
 from ..interface.errors import NestorError, UnsupportedError
 from .contents import as_view
 from .graph import Graph
-from .selection import settled
+from .selection import same_mask, settled
 from .values import INSTEAD, UNKNOWN_LENGTH, Array, Masked, Value, extents_of
 
 
@@ -38,28 +35,6 @@ def takes_selected(graph: Graph, values: Iterable[Value]) -> bool:
 def unknown_length(graph: Graph) -> NestorError:
     """The refusal of what needs the elements that a mask selects side by side."""
     return graph.error(UnsupportedError, UNKNOWN_LENGTH, INSTEAD)
-
-
-def same_mask(a: Array, b: Array) -> bool:
-    """Whether two masks are the same array with the same contents."""
-    if a is b:
-        return True
-    if not a.whole or not b.whole or a.buffer.value is None or b.buffer.value is None:
-        return False
-    return _same_value(a.buffer.value, b.buffer.value)
-
-
-def _same_value(a: SSAValue, b: SSAValue) -> bool:
-    """Whether two values are computed alike from the same values."""
-    if a is b:
-        return True
-    one, other = a.owner, b.owner
-    if not isinstance(one, Operation) or type(one) is not type(other) or not one.has_trait(Pure):
-        return False
-    assert isinstance(other, Operation)
-    alike = a.type == b.type and one.properties == other.properties and one.attributes == other.attributes
-    alike = alike and len(one.operands) == len(other.operands) and not one.regions
-    return alike and all(_same_value(x, y) for x, y in zip(one.operands, other.operands, strict=True))
 
 
 def masked_operation(graph: Graph, compute: Callable[..., Value], operands: Sequence[Value]) -> Value:

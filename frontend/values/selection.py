@@ -24,14 +24,51 @@ from .tensors import cast, reduce, to_scalar
 from .values import Array, Masked, whole
 
 
+def same_mask(a: Array, b: Array) -> bool:
+    """Whether two masks are the same array with the same contents."""
+    if a is b:
+        return True
+    if not a.whole or not b.whole or a.buffer.value is None or b.buffer.value is None:
+        return False
+    return _same_value(a.buffer.value, b.buffer.value)
+
+
+def _same_value(a: SSAValue, b: SSAValue) -> bool:
+    """Whether two values are computed alike from the same values."""
+    if a is b:
+        return True
+    one, other = a.owner, b.owner
+    if not isinstance(one, Operation) or type(one) is not type(other) or not one.has_trait(Pure):
+        return False
+    assert isinstance(other, Operation)
+    alike = a.type == b.type and one.properties == other.properties and one.attributes == other.attributes
+    alike = alike and len(one.operands) == len(other.operands) and not one.regions
+    return alike and all(_same_value(x, y) for x, y in zip(one.operands, other.operands, strict=True))
+
+
 def count_true(graph: Graph, mask: Array) -> Affine:
     """How many elements of a mask are True."""
     if graph.island is not None:
-        number = graph.island.reduce("add", graph.island.converted(mask, INT), INT).ssa
+        return _counted(graph, mask)
+    for known, block, count in graph.counts:
+        if block in (graph.entry, graph.tensors) and same_mask(known, mask):
+            return count
+    count = _counted(graph, mask)
+    graph.counts.append((mask, graph.tensors, count))
+    return count
+
+
+def _counted(graph: Graph, mask: Array) -> Affine:
+    return sum_of(graph, mask, mask.extents[0] if len(mask.axes) == 1 else None)
+
+
+def sum_of(graph: Graph, counts: Array, high: Affine | None = None) -> Affine:
+    """The sum of integers of which none is negative, as an extent; `high` is what it does not exceed."""
+    if graph.island is not None:
+        number = graph.island.reduce("add", graph.island.converted(counts, INT), INT).ssa
     else:
-        ones = cast(graph, read(graph, mask), INT)
-        number = to_scalar(graph, reduce(graph, "add", ones, range(len(mask.axes))))
-    high = mask.extents[0] if len(mask.axes) == 1 else None
+        ones = cast(graph, read(graph, counts), INT)
+        number = to_scalar(graph, reduce(graph, "add", ones, range(len(counts.axes))))
     return Affine.of(Atom(as_index(graph, number), low=0, high=high))
 
 
@@ -79,22 +116,24 @@ def selected(graph: Graph, values: Array, mask: Array) -> Array:
     return fresh(graph, values.dtype, (count, *rest), fill)
 
 
+def table_of_true(graph: Graph, mask: Array) -> Array:
+    """`np.argwhere(mask)`: a row with the index of each True element."""
+    count, rank = count_true(graph, mask), len(mask.axes)
+
+    def fill(island: Island, target: Array) -> None:
+        def one(k: Affine, index: Sequence[Affine]) -> None:
+            for axis, at in enumerate(index):
+                island.store(target, [k, Affine(axis)], graph.integer(at))
+
+        each_true(island, mask, count, one)
+
+    return fresh(graph, INT, (count, Affine(rank)), fill)
+
+
 def indices_of_true(graph: Graph, mask: Array) -> list[Array]:
-    """`np.nonzero(mask)`: an array of indices for each axis."""
-    count = count_true(graph, mask)
-    found: list[Array] = []
-    for axis in range(len(mask.axes)):
-
-        def fill(island: Island, target: Array, axis: int = axis) -> None:
-            each_true(
-                island,
-                mask,
-                count,
-                lambda k, index: island.store(target, [k], graph.integer(index[axis])),
-            )
-
-        found.append(fresh(graph, INT, (count,), fill))
-    return found
+    """`np.nonzero(mask)`: an array of indices for each axis, views of one table."""
+    table = table_of_true(graph, mask)
+    return [Array(table.buffer, table.axes[:1], ((1, Affine(k)),)) for k in range(len(mask.axes))]
 
 
 def settled(graph: Graph, masked: Masked) -> Array:

@@ -34,6 +34,14 @@ def agrees_on(function, calls, tolerance=1e-12, **options):
         same(got, want, tolerance)
 
 
+def on_machine_code(programs, quick):
+    """The programs on both targets: on the CPU, where they take LLVM a second, quick ones and the rest as slow tests."""
+    return [pytest.param(p, "interp", id=f"{p.__name__}-interp") for p in programs] + [
+        pytest.param(p, "cpu", marks=() if p in quick else pytest.mark.slow, id=f"{p.__name__}-cpu")
+        for p in programs
+    ]
+
+
 X = RNG.standard_normal(11)
 VECTORS = [
     (X,),
@@ -79,6 +87,13 @@ def written_in_loop(x):
     return s, y
 
 
+def iterated(x):
+    s = np.float64(0)
+    for v in x[x > 0]:
+        s += v * v
+    return s
+
+
 def sides(x):
     m = x > 0
     y, z = x[m], x[~m]
@@ -111,6 +126,13 @@ def in_a_list(x):
     return parts, {"first": parts[0], "second": x[x == 0]}
 
 
+def assigned(x):
+    x[x > 0] = x[x > 0] * 2
+    y = x[x < 0] + 1
+    x[x < 0] = y
+    return x
+
+
 def in_a_branch(x, flag):
     if flag > 0:
         s = x[x > 0].sum()
@@ -129,21 +151,25 @@ def bound_in_a_loop(x):
     return total
 
 
-PROGRAMS = [selected, kept, written, written_in_loop, sides, statistics, views, products, elementwise]
-PROGRAMS += [in_a_list, bound_in_a_loop]
+PROGRAMS = [
+    selected,
+    kept,
+    written,
+    written_in_loop,
+    iterated,
+    sides,
+    statistics,
+    views,
+    products,
+    elementwise,
+]
+PROGRAMS += [in_a_list, assigned, bound_in_a_loop]
 
 
-@pytest.mark.parametrize("dynamic", [False, True])
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+@pytest.mark.parametrize("dynamic", [pytest.param(False, marks=pytest.mark.slow), True])
+@pytest.mark.parametrize(("program", "target"), on_machine_code(PROGRAMS, [selected, kept]))
 def test_vectors(program, target, dynamic):
-    calls = VECTORS[: 6 if target == "interp" else 9]
-    agrees_on(
-        program,
-        [calls[0], calls[2]] if not dynamic and target == "interp" else calls,
-        target=target,
-        dynamic=dynamic,
-    )
+    agrees_on(program, VECTORS[: 6 if target == "interp" else 9], target=target, dynamic=dynamic)
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -166,6 +192,12 @@ def everything(x):
     return x[x > 0], x[x > 0].sum(), x.T[x.T > 0]
 
 
+def beside_indices(x):
+    m = x[:, 0] > 0
+    i = np.arange(len(x))
+    return x[m, 0], x[0, x[0] > 0], x[i[m], 1]
+
+
 def written_columns(x):
     x[:, x[0] > 0] = -1
     y = x[:, x[0] < 0]
@@ -177,9 +209,11 @@ A = RNG.standard_normal((5, 4))
 MATRICES = [(A,), (np.abs(A),), (-np.abs(A),), (A[::2],), (A[:, ::-1],), (A[:1],), (A[:2, :2],)]
 
 
-@pytest.mark.parametrize("dynamic", [False, True])
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("program", [rows, columns, everything, written_columns], ids=lambda p: p.__name__)
+@pytest.mark.parametrize("dynamic", [pytest.param(False, marks=pytest.mark.slow), True])
+@pytest.mark.parametrize(
+    ("program", "target"),
+    on_machine_code([rows, columns, everything, beside_indices, written_columns], [everything]),
+)
 def test_matrices(program, target, dynamic):
     calls = MATRICES if dynamic else MATRICES[:3]
     agrees_on(program, calls, target=target, dynamic=dynamic)
@@ -223,6 +257,23 @@ def test_memory_order(target):
     agrees_on(
         by_rows, [(f, f[:, 0] > 0), (f, f > 0), (f.T, f[0] > 0), (A[:, ::2], A[:, 0] > 0)], target=target
     )
+
+
+# ---- lengths that differ -----------------------------------------------------------------------------
+
+
+def added(x):
+    return x[x > 0] + x[x < 0]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_lengths_are_compared_when_the_program_runs(target):
+    compiled = nt.jit(added, target=target)
+    same(compiled(np.array([1.0, -2.0, 3.0, -4.0])), np.array([-1.0, -1.0]))
+    for x in (np.zeros(4), np.array([1.0, -2, -3, -4]), np.array([-1.0, 2, 3]), np.array([-1.0])[:0]):
+        same(compiled(x), added(x))
+    with pytest.raises(ValueError, match="could not be broadcast"):
+        compiled(np.array([1.0, 2.0, 3.0, -4.0, -5.0]))
 
 
 # ---- results as arrays -------------------------------------------------------------------------------

@@ -307,26 +307,6 @@ def shapes_differ(x):
     return x[np.array([0, 1]), np.array([0, 1, 2])]
 
 
-def assigned_by_another(x):
-    x[x > 0] = x[x < 0]
-
-
-def assigned_many(x):
-    x[x > 0] = np.arange(3)
-
-
-def positions(x):
-    return np.nonzero(x)
-
-
-def positions_by_where(x):
-    return np.where(x > 0)
-
-
-def distinct(x):
-    return np.unique(x)
-
-
 def flat_iterator(x):
     return x.flat
 
@@ -348,21 +328,6 @@ REFUSALS = [
     (wrong_mask, np.ones(3), IndexError, "boolean index did not match indexed array along axis 0"),
     (by_floats, np.ones(3), IndexError, "must be of integer"),
     (shapes_differ, np.ones((3, 3)), IndexError, "could not be broadcast together with shapes"),
-    (assigned_by_another, np.ones(3), nt.UnsupportedError, "how many elements a mask selects"),
-    (assigned_many, np.ones(3), nt.UnsupportedError, "is assigned to what a mask selects"),
-    (
-        positions,
-        np.ones(3),
-        nt.UnsupportedError,
-        "np.nonzero is not supported: the shape of the result depends",
-    ),
-    (positions_by_where, np.ones(3), nt.UnsupportedError, "np.where with one argument"),
-    (
-        distinct,
-        np.ones(3),
-        nt.UnsupportedError,
-        "np.unique is not supported: the shape of the result depends",
-    ),
     (flat_iterator, np.ones(3), nt.UnsupportedError, "the attribute 'flat'"),
 ]
 

@@ -8,7 +8,8 @@ from collections.abc import Callable
 import numpy as np
 
 from ....dialects.nt import ELEMENTWISE
-from ...interface.errors import DTypeError, Respecialise, UnsupportedError
+from ...indexing.masks import positions_of_true
+from ...interface.errors import DTypeError, Respecialise, ShapeError, UnsupportedError
 from ...values.arithmetic import (
     UFUNC_CLIP,
     affine_of,
@@ -34,12 +35,10 @@ NONE = Static(None)
 
 @handles(np.where)
 def numpy_where(graph: Graph, condition: Value, x: Value | None = None, y: Value | None = None) -> Value:
+    if x is None and y is None:
+        return positions_of_true(graph, condition)
     if x is None or y is None:
-        raise graph.error(
-            UnsupportedError,
-            "np.where with one argument is not supported",
-            "give all three: np.where(c, x, y)",
-        )
+        raise graph.error(ShapeError, "either both or neither of x and y should be given")
     result = where(graph, condition, x, y)
     if isinstance(result, Tensor) and not result.extents:
         return whole(Buffer(result.ssa, result.dtype, ()))  # unlike a ufunc, it gives an array of rank 0

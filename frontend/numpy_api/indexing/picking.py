@@ -262,34 +262,3 @@ def choose(graph: Graph, a: Value, choices: Value, out: Value | None = None, mod
     if count == 1:
         result = _chosen(graph, apply(graph, np.equal, index, ZERO), options[0], result, dtype)
     return _row_major(result)
-
-
-# ---- refusals ---------------------------------------------------------------------------------------
-
-_DATA_DEPENDENT = {
-    "nonzero": "np.where(mask, x, other) keeps the shape; mask.sum() counts",
-    "flatnonzero": "np.where(mask, x, other) keeps the shape; mask.sum() counts",
-    "argwhere": "np.where(mask, x, other) keeps the shape; mask.sum() counts",
-    "extract": "np.where(mask, x, other) keeps the shape; x[mask].sum() reduces at once",
-    "compress": "np.where(mask, x, other) keeps the shape; x[mask].sum() reduces at once",
-    "unique": "call it outside the compiled function, and pass the result",
-    "union1d": "call it outside the compiled function, and pass the result",
-    "intersect1d": "call it outside the compiled function, and pass the result",
-    "setdiff1d": "call it outside the compiled function, and pass the result",
-    "setxor1d": "call it outside the compiled function, and pass the result",
-    "trim_zeros": "call it outside the compiled function, and pass the result",
-}
-
-
-def _refuse(name: str, hint: str) -> None:
-    @handles(getattr(np, name), method=name if name in ("nonzero", "compress") else None)
-    def refused(graph: Graph, *args: Value, **kwargs: Value) -> Value:
-        raise graph.error(
-            UnsupportedError,
-            f"np.{name} is not supported: the shape of the result depends on the elements of the array",
-            hint,
-        )
-
-
-for _name, _hint in _DATA_DEPENDENT.items():
-    _refuse(_name, _hint)

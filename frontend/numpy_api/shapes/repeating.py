@@ -6,19 +6,29 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import i64
 
-from ...interface.errors import Respecialise, ShapeError
-from ...values.arithmetic import copy
-from ...values.assemble import concatenated, fresh, repeated, window, with_axis
-from ...values.contents import as_view
-from ...values.extents import Affine
+from ...interface.errors import DTypeError, Respecialise, ShapeError
+from ...values.arithmetic import apply, copy
+from ...values.assemble import INT, concatenated, fresh, positions, repeated, window, with_axis
+from ...values.checks import check
+from ...values.contents import as_view, read
+from ...values.equal_extents import require_equal
+from ...values.extents import Affine, Atom
 from ...values.graph import Graph
 from ...values.islands import Island
-from ...values.values import Array, Value, extents_of
+from ...values.numbers import number_kind
+from ...values.selection import as_index, sum_of
+from ...values.tensors import as_array
+from ...values.values import Array, Group, Static, Value, extents_of, shape_text, whole
 from ..registry import handles, normal_axis, static
+from ..statistics.reductions import any_
 from .joining import flat, known_extent
 from .rearranging import atleast
 from .reshaping import reshape_to
+
+ZERO = Static(0)
 
 
 @handles(np.tile)
@@ -69,7 +79,9 @@ def repeat(graph: Graph, a: Value, repeats: Value, axis: Value | None = None) ->
         a = atleast(graph, a, 1)
         position = normal_axis(graph, request, len(extents_of(a)))
     array = as_view(graph, a)
-    counts: Any = static(graph, repeats, "the repeats (the shape of the result depends on them)")
+    if not _is_known(repeats):
+        return _repeat_counted(graph, array, position, repeats)
+    counts: Any = static(graph, repeats, "the repeats")
     extent = array.axes[position].extent
     if isinstance(counts, tuple | list | np.ndarray) and len(counts) == 1:
         counts = counts[0]
@@ -102,6 +114,62 @@ def repeat(graph: Graph, a: Value, repeats: Value, axis: Value | None = None) ->
     spread[position + 1] = Affine(count)
     along = [k if k <= position else k + 1 for k in range(len(array.axes))]
     return reshape_to(graph, repeated(graph, array, tuple(spread), along), tuple(total), new=True)
+
+
+def _is_known(value: Value) -> bool:
+    return isinstance(value, Static) or (isinstance(value, Group) and all(map(_is_known, value.items)))
+
+
+def _repeat_counted(graph: Graph, array: Array, axis: int, repeats: Value) -> Array:
+    """Repeats that only the run knows: their sum is the new extent."""
+    repeats = atleast(graph, repeats, 1)
+    if len(extents_of(repeats)) > 1:
+        raise graph.error(ShapeError, "object too deep for desired array")
+    kind = number_kind(graph, repeats)
+    if not isinstance(kind, type) and kind.kind not in "biu":
+        raise graph.error(
+            DTypeError, f"Cannot cast array data from {kind!r} to dtype('int64') according to the rule 'safe'"
+        )
+    extent = array.axes[axis].extent
+    every = apply(graph, np.multiply, positions(graph, extent), ZERO)
+    counts = as_view(graph, apply(graph, np.add, copy(graph, repeats, INT), every))
+    if not require_equal(graph, counts.extents[0], extent, "np.repeat"):
+        raise graph.error(
+            ShapeError,
+            f"operands could not be broadcast together with shape {shape_text((extent,))} "
+            f"{shape_text(extents_of(repeats))}",
+        )
+    if graph.island is None:
+        counts = as_array(read(graph, counts))
+    negative = any_(graph, apply(graph, np.less, counts, ZERO))
+    message = "repeats may not contain negative values."
+    check(graph, apply(graph, np.logical_not, negative), "ValueError", message)
+    extents = [x.extent for x in array.axes]
+    extents[axis] = sum_of(graph, counts)
+    rest = tuple([e for k, e in enumerate(array.extents) if k != axis])
+
+    def write(island: Island, target: Array) -> None:
+        cell = whole(island.allocate("at", INT, ()))
+        island.store(cell, (), graph.emitter().const(0, i64))
+
+        def one(index: list[Affine]) -> None:
+            start, count = island.load(cell, ()), island.load(counts, index)
+            first = Affine.of(Atom(as_index(graph, start), low=0))
+            times = Affine.of(Atom(as_index(graph, count), low=0))
+            with island.loop("r", Affine(0), times) as turn:
+                island.for_each(
+                    rest,
+                    lambda at: island.store(
+                        target,
+                        [*at[:axis], first + turn, *at[axis:]],
+                        island.load(array, [*at[:axis], *index, *at[axis:]]),
+                    ),
+                )
+            island.store(cell, (), graph.emitter().op(arith.AddiOp, (start, count)))
+
+        island.for_each((extent,), one)
+
+    return fresh(graph, array.dtype, tuple(extents), write)
 
 
 def _repeat_each(graph: Graph, array: Array, axis: int, counts: Sequence[int]) -> Array:

@@ -15,7 +15,8 @@ from ...values.arithmetic import affine_of
 from ...values.equal_extents import require_equal
 from ...values.extents import Affine
 from ...values.graph import Graph
-from ...values.masked import same_mask, unknown_length
+from ...values.masked import unknown_length
+from ...values.selection import same_mask
 from ...values.values import Extents, Group, Masked, Static, Value, extents_of
 from ..calls_back import calls_back, takes_selected
 from ..custom_calls import as_operand, call_numpy, shape_of_operand

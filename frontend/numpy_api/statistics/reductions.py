@@ -18,8 +18,9 @@ from ....runtime.real_parts import PARTS
 from ...interface.errors import DTypeError, ShapeError, UnsupportedError
 from ...values.arithmetic import apply, broadcast_extents, convert, copy, emit, index_value, operate
 from ...values.assemble import dtype_of_value, positions
+from ...values.checks import check
 from ...values.contents import as_tensor
-from ...values.equal_extents import require_positive
+from ...values.equal_extents import is_open, require_positive
 from ...values.extents import Affine
 from ...values.graph import Graph, element_type
 from ...values.numbers import number_kind
@@ -199,13 +200,22 @@ def _nonzero(graph: Graph, a: Value) -> Value:
 
 
 def require_elements(graph: Graph, a: Value, axes: tuple[int, ...], empty: str) -> None:
-    """Refuse to reduce over no element: NumPy raises ValueError."""
+    """Reducing over no element raises ValueError, as in NumPy: now, or when the program runs."""
+    extents = extents_of(a)
     for k in axes:
-        extent = extents_of(a)[k]
+        extent = extents[k]
         if extent.known == 0:
             raise graph.error(ShapeError, empty)
-        if not graph.assumptions.nonnegative(extent - 1, "an extreme of at least one element"):
+        if graph.assumptions.nonnegative(extent - 1, "an extreme of at least one element"):
+            continue
+        others = [e for j, e in enumerate(extents) if j not in axes and is_open(graph, e)]
+        if not others:
             require_positive(graph, extent, empty)
+            continue
+        holds = apply(graph, np.greater, index_value(extent), ZERO)
+        for other in others:  # where there is no result, there is no error
+            holds = apply(graph, np.logical_or, holds, apply(graph, np.equal, index_value(other), ZERO))
+        check(graph, holds, "ValueError", empty)
 
 
 def extreme(
