@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..values.arithmetic import convert
 from ..values.graph import Graph
-from ..values.islands import check_assignable, in_island, open_island
+from ..values.islands import check_assignable, in_island, open_island, require_real
 from ..values.names import ir_name
 from ..values.tensors import as_readable, broadcast
 from ..values.values import Array, Value, extents_of
@@ -14,6 +14,7 @@ from ..values.writes import check_writable
 def overwrite(graph: Graph, array: Array, value: Value) -> None:
     """`array[...] = value` for all of an array: its contents become a new tensor."""
     check_writable(graph, array.buffer)
+    require_real(graph, array.dtype, value)
     check_assignable(graph, array.extents, extents_of(value))
     if array.buffer.shared is not None:
         # Another argument is in the same memory: what is written must show there, in program order.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from xdsl.ir.affine import AffineBinaryOpKind
@@ -46,7 +46,7 @@ def view(graph: Graph, array: Array, items: Sequence[Item]) -> Array:
         index = _checked(graph, item, axis, array.buffer.name, k)
         if axis.root is not None:
             fixed.append((axis.root, axis.offset + index * axis.stride))
-    return Array(array.buffer, tuple(axes), tuple(fixed))
+    return replace(array, axes=tuple(axes), fixed=tuple(fixed))
 
 
 def element(graph: Graph, array: Array) -> Value:
@@ -59,7 +59,7 @@ def element(graph: Graph, array: Array) -> Value:
 
 def transposed(array: Array, perm: Sequence[int]) -> Array:
     """The view with its axes permuted."""
-    return Array(array.buffer, tuple([array.axes[p] for p in perm]), array.fixed)
+    return replace(array, axes=tuple([array.axes[p] for p in perm]))
 
 
 def expanded(graph: Graph, items: Sequence[Item], rank: int) -> list[Item]:

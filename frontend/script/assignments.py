@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..frame.frame import Frame
@@ -11,6 +12,7 @@ from ..frame.instances import has_attributes, refuse_outside, set_attribute
 from ..frame.objects import change, kept, position_of, set_item, stored
 from ..frame.outside import is_own_attribute
 from ..frame.recursion import evaluate
+from ..indexing.stores import store_window
 from ..interface.errors import DTypeError, ShapeError, UnsupportedError
 from ..values.arithmetic import is_number, operate, require_static
 from ..values.names import ir_name
@@ -69,8 +71,45 @@ def bind(frame: Frame, target: ast.expr, value: Value) -> None:
             return _set_item(frame, target, owner, key, value)
         return _store(frame, target, lambda: value)
     if isinstance(target, ast.Attribute):
-        return set_attribute(frame, target, evaluate(frame, target.value), target.attr, value)
+        owner = _owner(frame, target.value)
+        part = _part_of(owner, target.attr)
+        if part is not None:
+            frame.at(target)
+            return store_window(frame.graph, part, _number(frame, target, value))
+        return set_attribute(frame, target, owner, target.attr, value)
     frame.fail(target, "this target is not supported", "assign to names, items and attributes")
+
+
+_PARTS = ("real", "imag")
+
+
+def _owner(frame: Frame, node: ast.expr) -> Value:
+    """What is assigned to: `x.real` is a window of x here, elsewhere its value at that moment."""
+    if isinstance(node, ast.Attribute) and node.attr in _PARTS:
+        owner = _owner(frame, node.value)
+        part = _part_of(owner, node.attr)
+        if part is not None:
+            return part
+    return evaluate(frame, node)
+
+
+def _part_of(owner: Value, name: str) -> Array | None:
+    """The parts of an array as a window of it; the real parts of a real array are the array."""
+    if name not in _PARTS or not isinstance(owner, Array) or owner.part:
+        return None
+    if owner.dtype.kind != "c":
+        return owner if name == "real" else None
+    return replace(owner, part=name)
+
+
+def _refuse_parts_at(frame: Frame, node: ast.AST, owner: Array) -> None:
+    """Raise where the parts of elements are written that arrays name."""
+    if owner.part:
+        frame.fail(
+            node,
+            "writing parts of complex numbers at indices or under a mask is not supported",
+            "assign the numbers: x[k] = real + 1j * imag",
+        )
 
 
 def _set_item(frame: Frame, target: ast.AST, owner: Value, key: Value, value: Value) -> None:
@@ -248,13 +287,13 @@ def _store(frame: Frame, target: ast.Subscript, compute: Callable[[], Value]) ->
     from ..indexing.index_arrays import is_advanced
     from ..indexing.stores import overwrite
     from ..indexing.views import view
-    from ..values.islands import open_island
+    from ..values.islands import open_island, require_real
 
     graph = frame.graph
     if not _is_plain(target.slice):  # Python computes the value first
         first = compute()
         compute = lambda: first  # noqa: E731
-    owner = evaluate(frame, target.value)
+    owner = _owner(frame, target.value)
     if isinstance(owner, Static) and type(owner.raw) in (list, dict):
         refuse_outside(frame, target, f"a {type(owner.raw).__name__}")
     if not isinstance(owner, Array):
@@ -262,8 +301,10 @@ def _store(frame: Frame, target: ast.Subscript, compute: Callable[[], Value]) ->
     items = subscript_items(frame, target.slice)
     frame.at(target)
     if is_advanced(items):
+        _refuse_parts_at(frame, target, owner)
         value = _number(frame, target, compute())
         frame.at(target)
+        require_real(graph, owner.dtype, value)
         return scatter(graph, owner, items, value)
     if graph.island is not None:
         value = _number(frame, target, compute())
@@ -309,7 +350,11 @@ def augmented(frame: Frame, node: ast.AugAssign) -> None:
             present = owner.items[position_of(frame, node, owner, key)]
         return _set_item(frame, node, owner, key, _combined(frame, node, present))
     if isinstance(node.target, ast.Attribute):
-        owner = evaluate(frame, node.target.value)
+        owner = _owner(frame, node.target.value)
+        part = _part_of(owner, node.target.attr)
+        if part is not None:
+            _combined(frame, node, part)
+            return
         present = attribute_of(frame, node.target, owner)
         is_outside = isinstance(owner, Static) and is_own_attribute(owner.raw, node.target.attr)
         if is_outside and isinstance(present, Array):  # written in place, it stays where it is
@@ -360,7 +405,7 @@ def _augmented_subscript(frame: Frame, node: ast.AugAssign, name: str) -> None:
 
     assert isinstance(node.target, ast.Subscript)
     graph = frame.graph
-    owner = evaluate(frame, node.target.value)
+    owner = _owner(frame, node.target.value)
     if isinstance(owner, Static) and type(owner.raw) in (list, dict):
         present = evaluate(frame, node.target)
         if not isinstance(present, Array):
@@ -371,6 +416,7 @@ def _augmented_subscript(frame: Frame, node: ast.AugAssign, name: str) -> None:
         frame.fail(node.target, f"{describe(owner)} does not support item assignment", None, DTypeError)
     items = subscript_items(frame, node.target.slice)
     if is_advanced(items):
+        _refuse_parts_at(frame, node.target, owner)
         operand = evaluate(frame, node.value)
         frame.at(node)
         return update(graph, owner, items, name, operand)

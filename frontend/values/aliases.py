@@ -9,6 +9,7 @@ The result is then what NumPy returns: the argument itself, its view, or the arr
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -123,4 +124,4 @@ def through(outer: Array, window: Array) -> Array:
         axes.append(
             Axis(axis.root, axis.offset + one.offset * axis.stride, axis.stride * one.stride, one.extent)
         )
-    return Array(outer.buffer, tuple(axes), tuple(fixed))
+    return replace(outer, axes=tuple(axes), fixed=tuple(fixed))

@@ -31,7 +31,7 @@ from .integer_ranges import is_within, require_fit
 from .masked import masked_operation, side_by_side, takes_selected
 from .numbers import number_kind
 from .overflow import check_arithmetic
-from .promotion import WEAK_DTYPES, Operand, fits, ufunc_dtypes, weak_result
+from .promotion import WEAK_DTYPES, Operand, as_dtype, fits, ufunc_dtypes, weak_result
 from .tensors import BOOL, as_array, as_readable, cast, constant, elementwise
 from .values import (
     Array,
@@ -516,7 +516,7 @@ def convert(graph: Graph, value: Value, dtype: np.dtype) -> Tensor:
     """A value as a tensor of `dtype`; a Python integer must fit."""
     require_fit(graph, value, dtype)
     if isinstance(value, Static):
-        ssa = constant(graph, np.asarray(value.value).astype(dtype)[()], dtype)
+        ssa = constant(graph, as_dtype(value.value, dtype), dtype)
         return Tensor(ssa, dtype, (), True)
     return cast(graph, as_tensor(graph, value), dtype)
 

@@ -110,7 +110,7 @@ def window(array: Array, axis: int, offset: Affine, extent: Affine) -> Array:
     """The part of an array from `offset` on along `axis`."""
     old = array.axes[axis]
     new = Axis(old.root, old.offset + offset * old.stride, old.stride, extent)
-    return Array(array.buffer, (*array.axes[:axis], new, *array.axes[axis + 1 :]), array.fixed)
+    return replace(array, axes=(*array.axes[:axis], new, *array.axes[axis + 1 :]))
 
 
 def element_window(array: Array, index: Sequence[int]) -> Array:
@@ -119,13 +119,13 @@ def element_window(array: Array, index: Sequence[int]) -> Array:
     for axis, at in zip(array.axes, index, strict=False):
         if axis.root is not None:
             fixed.append((axis.root, axis.offset + axis.stride * at))
-    return Array(array.buffer, array.axes[len(index) :], tuple(fixed))
+    return replace(array, axes=array.axes[len(index) :], fixed=tuple(fixed))
 
 
 def with_axis(array: Array, axis: int) -> Array:
     """The array with a new axis of extent 1."""
     new = Axis(None, Affine(0), 1, Affine(1))
-    return Array(array.buffer, (*array.axes[:axis], new, *array.axes[axis:]), array.fixed)
+    return replace(array, axes=(*array.axes[:axis], new, *array.axes[axis:]))
 
 
 def concatenated(graph: Graph, values: Sequence[Value], axis: int, dtype: np.dtype | None = None) -> Array:
@@ -214,7 +214,7 @@ def repeated(graph: Graph, value: Value, extents: Extents, along: Sequence[int])
 
         def write(island: Island, target: Array) -> None:
             spread = [Axis(None, Affine(0), 1, Affine(1)) if x is None else x for x in axes]
-            source = Array(array.buffer, tuple(spread), array.fixed) if isinstance(array, Array) else array
+            source = replace(array, axes=tuple(spread)) if isinstance(array, Array) else array
             island.assign(target, source)
 
         return fresh(graph, dtype_of_value(graph, value), extents, write)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ...dialects.nt import ELEMENTWISE
 from ..interface.errors import DTypeError
 from .extents import Affine
 from .graph import Graph
@@ -13,6 +14,7 @@ from .tensors import (
     as_array,
     broadcast,
     constant,
+    elementwise,
     from_scalar,
     normal_order,
     order_of,
@@ -71,6 +73,9 @@ def as_tensor(graph: Graph, value: Value) -> Tensor:
 
 def read(graph: Graph, array: Array) -> Tensor:
     """The present contents of a view."""
+    if array.part:
+        whole_numbers = read(graph, replace(array, part=""))
+        return elementwise(graph, ELEMENTWISE[array.part], [whole_numbers], whole_numbers.extents)
     buffer = array.buffer
     check_fresh(graph, buffer)
     if buffer.shared is not None and graph.island is None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,11 +25,11 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import SourceLocation
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, IndexOp, LoadOp, StoreOp
-from ...dialects.nt import REDUCTIONS, Elementwise, LoopsOp
+from ...dialects.nt import ELEMENTWISE, REDUCTIONS, Elementwise, LoopsOp
 from ...dialects.nt.types import scalar_type, storage_type
 from ...lowering.nt_to_nest.scalars import convert as convert_scalar
 from ...lowering.nt_to_nest.scalars import from_storage, to_storage
-from ..interface.errors import IndexRangeError, ShapeError, UnsupportedError
+from ..interface.errors import DTypeError, IndexRangeError, ShapeError, UnsupportedError
 from .equal_extents import own_index, require_assignable
 from .extents import Affine, Atom, affine_list
 from .graph import INDEX, Graph, dynamic, element_type, static_shape
@@ -36,7 +37,7 @@ from .integer_ranges import require_fit
 from .names import ir_name
 from .numbers import number_kind
 from .overflow import affine_integer
-from .promotion import WEAK_DTYPES
+from .promotion import WEAK_DTYPES, as_dtype
 from .tensors import result_dtype, to_scalar
 from .values import (
     Array,
@@ -45,12 +46,15 @@ from .values import (
     Extents,
     Index,
     Lazy,
+    Masked,
     Scalar,
     Static,
     Tensor,
     Value,
     describe,
     extents_of,
+    is_number,
+    operand_of,
     shape_text,
     whole,
 )
@@ -116,7 +120,10 @@ class Island:
         self.graph.insert(op)
         self._ages[op.result] = len(self._stores)
         op.result.name_hint = ir_name(buffer.name) or None
-        return from_storage(self.graph.emitter(), op.result, element_type(buffer.dtype))
+        value = from_storage(self.graph.emitter(), op.result, element_type(buffer.dtype))
+        return (
+            value if not array.part else ELEMENTWISE[array.part].expansions["c"](self.graph.emitter(), value)
+        )
 
     def store(
         self, array: Array, indices: Sequence[Affine], value: SSAValue, where: Sequence[Affine] = ()
@@ -128,10 +135,27 @@ class Island:
         buffer = array.buffer
         memref = self.memref(buffer, write=True)
         assert isinstance(memref.type, MemRefType)
+        if array.part:
+            value = self._with_part(array, indices, value, where)
         stored = to_storage(self.graph.emitter(), value, memref.type.element_type)
         domain = affine_list(where) if where else None
         at = affine_list(_root_indices(array, indices))
         self.graph.insert(StoreOp(stored, memref, at, label=ir_name(buffer.name), where=domain))
+
+    def _with_part(
+        self, array: Array, indices: Sequence[Affine], value: SSAValue, where: Sequence[Affine]
+    ) -> SSAValue:
+        """An element as it is once one part of it is `value`."""
+        if where:
+            raise self.graph.error(
+                UnsupportedError,
+                f"writing the {array.part} parts of what may lie outside is not supported",
+                "compute the parts first, and then assign the array: x[...] = real + 1j * imag",
+            )
+        old, emitter = self.load(replace(array, part=""), indices), self.graph.emitter()
+        parts = {name: ELEMENTWISE[name].expansions["c"](emitter, old) for name in ("real", "imag")}
+        parts[array.part] = value
+        return ELEMENTWISE["complex"].expansions["f"](emitter, parts["real"], parts["imag"])
 
     def checked_index(self, index: Affine, extent: Affine, name: str, axis: int) -> Affine:
         """A Python index of an axis: wrapped when negative, checked at run time where it is not a constant."""
@@ -158,9 +182,7 @@ class Island:
         emitter = self.graph.emitter()
         require_fit(self.graph, value, dtype)
         if isinstance(value, Static):
-            return emitter.const(
-                np.asarray(value.value).astype(dtype)[()].item(), scalar_type(element_type(dtype))
-            )
+            return emitter.const(as_dtype(value.value, dtype).item(), scalar_type(element_type(dtype)))
         if isinstance(value, Index):
             return self._converted(affine_integer(self.graph, value.affine), WEAK_DTYPES[int], dtype)
         if isinstance(value, Scalar):
@@ -297,6 +319,7 @@ class Island:
     def assign(self, target: Array, value: Value) -> None:
         """`target[...] = value`; the value is evaluated first where it reads what is written."""
         check_writable(self.graph, target.buffer)
+        require_real(self.graph, target.dtype, value)
         check_assignable(self.graph, target.extents, extents_of(value))
         if _needs_staging(target, value):
             value = self.materialise(value, target.buffer.name + "_copy")
@@ -441,7 +464,7 @@ def _needs_staging(target: Array, value: Value) -> bool:
 
 def same_window(a: Array, b: Array) -> bool:
     """Whether two views of one buffer show the same elements."""
-    if len(a.axes) != len(b.axes) or len(a.fixed) != len(b.fixed):
+    if len(a.axes) != len(b.axes) or len(a.fixed) != len(b.fixed) or a.part != b.part:
         return False
     fixed_a, fixed_b = dict(a.fixed), dict(b.fixed)
     if fixed_a.keys() != fixed_b.keys() or not all(fixed_a[k].equals(fixed_b[k]) for k in fixed_a):
@@ -463,7 +486,7 @@ def strip_leading(value: Value, rank: int) -> Value:
         return value
     if isinstance(value, Array):
         fixed = [(a.root, a.offset) for a in value.axes[:extra] if a.root is not None]
-        return Array(value.buffer, value.axes[extra:], (*value.fixed, *fixed))
+        return replace(value, axes=value.axes[extra:], fixed=(*value.fixed, *fixed))
     assert isinstance(value, Lazy)
     at = value.at
     return Lazy(value.dtype, extents[extra:], lambda ix: at([Affine(0)] * extra + list(ix)), value.reads)
@@ -483,6 +506,22 @@ def check_assignable(graph: Graph, target: Extents, value: Extents) -> None:
                 ", ", ","
             ),
         )
+
+
+def require_real(graph: Graph, dtype: np.dtype, value: Value) -> None:
+    """Raise for a complex number of Python that is stored in a real array (of NumPy's numbers the real part is)."""
+    if (
+        dtype.kind in "cb"
+        or isinstance(value, Masked)
+        or not is_number(value)
+        or operand_of(value) is not complex
+    ):
+        return
+    raise graph.error(
+        DTypeError,
+        "float() argument must be a string or a real number, not 'complex'",
+        "store a part of it: z.real",
+    )
 
 
 def wrap_index(graph: Graph, index: int, extent: int, axis: int) -> Affine:

@@ -53,6 +53,12 @@ def weak_result(operands: tuple[type, ...]) -> type:
     return next((kind for kind in (complex, float) if kind in operands), int)
 
 
+def as_dtype(value: Any, dtype: np.dtype) -> np.generic:
+    """A number as `astype` converts it; without a warning where it loses an imaginary part."""
+    array = np.asarray(value)
+    return (array.real if array.dtype.kind == "c" and dtype.kind not in "cb" else array).astype(dtype)[()]
+
+
 def fits(value: Any, dtype: np.dtype) -> bool:
     """Whether the Python integer `value` is within the range of the integer type `dtype`."""
     if type(value) is not int or dtype.kind not in "iu":

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import SSAValue
 
+from ...runtime.real_parts import PARTS
 from ..interface.captured import Captured, can_change
 from ..interface.errors import UnsupportedError
 from ..interface.ordinary import is_ordinary
@@ -169,15 +170,19 @@ class Axis:
 
 @dataclass(frozen=True, eq=False)
 class Array:
-    """An array variable: a buffer seen through a window of basic indexing. `fixed` gives the axes indexed away."""
+    """An array variable: a buffer seen through a window of basic indexing. `fixed` gives the axes indexed away.
+
+    `part` is `real` or `imag` where one part of complex numbers is assigned to.
+    """
 
     buffer: Buffer
     axes: tuple[Axis, ...]
     fixed: tuple[tuple[int, Affine], ...] = ()
+    part: str = ""
 
     @property
     def dtype(self) -> np.dtype:
-        return self.buffer.dtype
+        return PARTS[self.buffer.dtype] if self.part else self.buffer.dtype
 
     @property
     def extents(self) -> Extents:
@@ -186,7 +191,7 @@ class Array:
     @property
     def whole(self) -> bool:
         """Whether it is the buffer itself."""
-        return not self.fixed and all(
+        return not (self.fixed or self.part) and all(
             axis.root == k
             and axis.stride == 1
             and axis.offset.known == 0
@@ -198,7 +203,7 @@ class Array:
     def is_row_major(self) -> bool:
         """Whether its elements lie one after the other in memory, in the order of its axes."""
         buffer = self.buffer
-        if buffer.order is not None or not buffer.dense:
+        if buffer.order is not None or not buffer.dense or self.part:
             return False
         axes = [axis for axis in self.axes if axis.root is not None]
         first = len(buffer.extents) - len(axes)

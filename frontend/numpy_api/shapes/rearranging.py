@@ -244,7 +244,7 @@ def squeeze(graph: Graph, a: Value, axis: Value | None = None) -> Value:
         _require_one(graph, array.axes[k].extent, text)
     gone = [(array.axes[k].root, array.axes[k].offset) for k in axes if array.axes[k].root is not None]
     kept = tuple([x for k, x in enumerate(array.axes) if k not in axes])
-    return Array(array.buffer, kept, (*array.fixed, *gone))  # pyright: ignore
+    return replace(array, axes=kept, fixed=(*array.fixed, *gone))  # pyright: ignore
 
 
 @handles(np.fliplr)
