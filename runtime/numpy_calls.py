@@ -104,6 +104,11 @@ def _least_squares(a: np.ndarray, b: np.ndarray, rcond: Any = None) -> tuple[Any
     return x, np.int32(rank), values
 
 
+def _fourier(name: str) -> Callable[..., Any]:
+    """A function of np.fft, which NumPy imports when it is asked for."""
+    return lambda a, **options: getattr(np.fft, name)(a, **options)
+
+
 NUMPY_CALLS: dict[str, Callable[..., Any]] = {
     "numpy.sort": _sort,
     "numpy.argsort": np.argsort,
@@ -144,6 +149,13 @@ NUMPY_CALLS: dict[str, Callable[..., Any]] = {
     "numpy.linalg.lstsq": _least_squares,
     "numpy.linalg.lstsq.residuals": _residuals,
     "numpy.linalg.lstsq.none": _no_residuals,
+    **{
+        f"numpy.fft.{name}": _fourier(name)
+        for name in (
+            *("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"),
+            *("fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn"),
+        )
+    },
 }
 
 FILL = frozenset({"numpy.sort", "numpy.partition", "numpy.put"})

@@ -33,13 +33,13 @@ from ...lowering.nest_common.custom_calls import as_any_layout, call_of, declara
 from ...runtime.numpy_calls import NUMPY_CALLS
 from ..interface.argument_types import memory_axes
 from ..interface.errors import DTypeError, ShapeError
-from ..values.assemble import dtype_of_value
+from ..values.assemble import axis_order, dtype_of_value
 from ..values.contents import as_tensor
 from ..values.extents import Affine, affine_list
 from ..values.graph import Graph, dynamic, element_type, tensor_type
 from ..values.islands import Island
 from ..values.numbers import number_kind
-from ..values.tensors import as_array, normal_order, order_of
+from ..values.tensors import as_array, normal_order
 from ..values.values import (
     Array,
     Extents,
@@ -247,7 +247,7 @@ def _size(extent: Affine) -> int:
 def _sample_type(graph: Graph, value: Value, shape: tuple[int, ...]) -> _Sample:
     order = None
     if isinstance(value, Array) and value.buffer.local is None:
-        order = order_of(value)
+        order = axis_order(value)
     elif isinstance(value, Tensor):
         order = value.order
     return shape, order, number_kind(graph, value), is_array(value) or isinstance(value, Masked)

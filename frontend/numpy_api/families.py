@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 
 from ...runtime.fork_lock import ForkLock
@@ -49,7 +50,11 @@ FAMILIES = [
 ]
 """The modules that fill the tables and are imported when a key is looked for that is not known yet, one after the other."""
 
+LAZY = {"numpy.fft": "linalg.fourier"}
+"""Families of modules that NumPy imports when a program names them, which it has done before it is looked up."""
+
 _left = [*reversed(FAMILIES)]
+_late = dict(LAZY)
 _LOCK = ForkLock()
 
 
@@ -58,9 +63,19 @@ def _import_another() -> bool:
     """Import a family that is not yet; False when there is none. Other threads wait until it is whole."""
     with _LOCK:
         if not _left:
-            return False
+            return _import_late()
         import_module(f"{__package__}.{_left.pop()}")
         return True
 
 
 __all__ = ["FAMILIES", "FUNCTIONS", "METHODS"]
+
+
+def _import_late() -> bool:
+    """Import a family of a module that is there by now; False when there is none."""
+    for module, family in list(_late.items()):
+        if module in sys.modules:
+            del _late[module]
+            import_module(f"{__package__}.{family}")
+            return True
+    return False

@@ -464,3 +464,15 @@ def test_what_is_said_about_calls():
         nt.jit(inverse, strict=True)(np.eye(2))
     with pytest.raises(nt.NestorError, match=r"calls Python: numpy\.linalg\.inv, which a GPU cannot"):
         nt.jit(inverse, target="cuda-sim")(np.eye(2))
+
+
+def sorted_views(m):
+    return np.sort(m.T), np.sort(m.T, axis=0), np.partition(m.T[::2], 1), np.argsort(m.T)
+
+
+def test_results_lie_in_memory_as_the_views_they_are_of():
+    m = np.random.default_rng(0).normal(size=(3, 4))
+    for one in (m, np.asfortranarray(m), m[:, ::2]):
+        for got, want in zip(nt.jit(sorted_views)(one), sorted_views(one), strict=True):
+            np.testing.assert_array_equal(got, want)
+            assert got.strides == want.strides

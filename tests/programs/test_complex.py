@@ -491,3 +491,93 @@ def test_refused(text, message):
 def test_wider_complex_numbers_are_refused():
     with pytest.raises(nt.UnsupportedError, match="arrays of dtype complex256 cannot be compiled"):
         nt.jit(_drawn)(np.ones(2, np.clongdouble), np.ones(2))
+
+
+# ---- parts that are written ---------------------------------------------------------------------------
+
+
+def parts_assigned(x, r):
+    x.real = r
+    x.imag[1:] = r[1:]
+    x.imag *= 2
+    x.real[0] += 5
+    y = x * 1
+    y.imag = 0
+    y.real[::2] = r[::2]
+    x.T.imag[-1:] = 3
+    r.real[1:] += 1
+    return y, x.sum()
+
+
+def parts_in_loops(x):
+    for i in range(len(x)):
+        x.real[i] = i
+        x[i:].imag[0] -= 1
+    x.imag[1:] = x.real[:-1]
+    x.real -= x.imag
+    return x.sum()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_parts_are_written(target):
+    x, r = numbers(6), numbers(6, seed=1).real.copy()
+    agrees(parts_assigned, x, r, target=target, tolerance=1e-12)
+    agrees(parts_assigned, numbers(12)[::2], r, target=target, tolerance=1e-12)
+    agrees(parts_in_loops, x, target=target, tolerance=1e-12)
+    agrees(parts_in_loops, numbers(6)[::-1], target=target, tolerance=1e-12)
+    agrees(parts_in_loops, numbers(5, dtype="c8"), target=target, tolerance=1e-5)
+
+
+def _exchanged(x):
+    x.real, x.imag = x.imag, x.real
+    return x
+
+
+def _kept(x):
+    part = x.real
+    part[0] = 3
+    return x
+
+
+def _masked(x):
+    x.real[x.imag > 0] = 3
+    return x
+
+
+def _complex_part(x):
+    x.imag += 1j
+    return x
+
+
+def _of_real(x):
+    x.real.imag[0] = 2
+    return x
+
+
+def _python_number(x):
+    y = x.real + 1
+    y[0] = 1j
+    return y
+
+
+def _python_number_under_a_mask(x):
+    y = x.real + 1
+    y[y > 0] = 1j
+    return y
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (_exchanged, "is read after 'x' was written"),
+        (_kept, "writing through the real part of 'x' is not supported"),
+        (_masked, "writing parts of complex numbers at indices or under a mask"),
+        (_complex_part, "Cannot cast ufunc 'add' output"),
+        (_of_real, "read-only"),
+        (_python_number, "not 'complex'"),
+        (_python_number_under_a_mask, "not 'complex'"),
+    ],
+)
+def test_writes_that_are_refused(function, message):
+    with pytest.raises(nt.NestorError, match=message):
+        nt.jit(function)(numbers(4))
