@@ -32,7 +32,7 @@ from ..values.writes import check_writable
 from . import special_methods
 from .attributes import attribute_of
 from .operators import BINARY, combined, is_sequence
-from .subscripts import key_value, subscript_items
+from .subscripts import as_indices, key_value, subscript_items
 
 if TYPE_CHECKING:
     from ..indexing.views import Item
@@ -298,7 +298,7 @@ def _store(frame: Frame, target: ast.Subscript, compute: Callable[[], Value]) ->
         refuse_outside(frame, target, f"a {type(owner.raw).__name__}")
     if not isinstance(owner, Array):
         frame.fail(target, f"{describe(owner)} does not support item assignment", None, DTypeError)
-    items = subscript_items(frame, target.slice)
+    items = as_indices(frame, target, subscript_items(frame, target.slice))
     frame.at(target)
     if is_advanced(items):
         _refuse_parts_at(frame, target, owner)
@@ -414,7 +414,7 @@ def _augmented_subscript(frame: Frame, node: ast.AugAssign, name: str) -> None:
         return
     if not isinstance(owner, Array):
         frame.fail(node.target, f"{describe(owner)} does not support item assignment", None, DTypeError)
-    items = subscript_items(frame, node.target.slice)
+    items = as_indices(frame, node, subscript_items(frame, node.target.slice))
     if is_advanced(items):
         _refuse_parts_at(frame, node.target, owner)
         operand = evaluate(frame, node.value)

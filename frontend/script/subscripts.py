@@ -14,7 +14,7 @@ from ..frame.recursion import evaluate
 from ..interface.errors import DTypeError, kind_of
 from ..values import arithmetic as arith
 from ..values.arithmetic import refuse_own_code
-from ..values.values import Group, Rows, Static, Value, describe
+from ..values.values import Group, Rows, Static, Value, describe, is_number, operand_of
 from . import special_methods
 from .operators import as_group, is_sequence, sequence_kind
 
@@ -49,7 +49,7 @@ def subscript_of(frame: Frame, node: ast.Subscript) -> Value:
         return rows_item(frame, node, owner, items)
     if isinstance(owner, Group):
         return _group_item(frame, node, owner, items)
-    return subscript(frame.graph, owner, items)
+    return subscript(frame.graph, owner, as_indices(frame, node, items))
 
 
 def _known_element(frame: Frame, node: ast.Subscript, owner: Any) -> Value:
@@ -121,6 +121,34 @@ def subscript_items(frame: Frame, node: ast.expr) -> list[Item]:
     return items
 
 
+def as_indices(frame: Frame, node: ast.AST, items: list[Item]) -> list[Item]:
+    """Items of an array's subscript: objects whose class has `__index__` are what that gives."""
+    from ..indexing.views import Slice
+
+    found: list[Item] = []
+    for item in items:
+        if isinstance(item, Slice):
+            bounds = [
+                None if b is None else _as_index(frame, node, b) for b in (item.start, item.stop, item.step)
+            ]
+            found.append(Slice(*bounds))
+        else:
+            found.append(_as_index(frame, node, item))
+    return found
+
+
+def _as_index(frame: Frame, node: ast.AST, value: Value) -> Value:
+    if isinstance(value, Group) and issubclass(value.kind, tuple | list | dict | slice):
+        return value
+    made = special_methods.asked(frame, node, value, "__index__")
+    if made is None:
+        return value
+    kind = operand_of(made) if is_number(made) else None
+    if kind is not int and kind is not bool:
+        frame.fail(node, f"__index__ returned non-int ({describe(made)})", None, DTypeError)
+    return made
+
+
 def key_value(frame: Frame, node: ast.Subscript, items: list[Item]) -> Value:
     """What is between the brackets as one object, which `__getitem__` is given."""
     keys = [_as_object(frame, node, item) for item in items]
@@ -135,7 +163,7 @@ def _as_object(frame: Frame, node: ast.AST, item: Item) -> Value:
         return item
     bounds = [Static(None) if b is None else b for b in (item.start, item.stop, item.step)]
     if not all(isinstance(b, Static) for b in bounds):
-        frame.fail(node, "a slice of an object with bounds that are known at run time is not supported")
+        return Group(tuple(bounds), slice, ("start", "stop", "step"))
     return Static(slice(*[b.value for b in bounds]))  # pyright: ignore
 
 

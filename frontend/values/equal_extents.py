@@ -138,9 +138,10 @@ def require_assignable(graph: Graph, wanted: Affine, given: Affine, why: str, te
 
 def may_be_one(graph: Graph, extent: Affine) -> bool:
     """Whether an extent may be 1 in a run of the program."""
-    if extent.known is not None:
-        return extent.known == 1
-    if graph.assumptions.normal(extent).is_of_extents():
+    normal = graph.assumptions.normal(extent)
+    if normal.known is not None:
+        return normal.known == 1
+    if normal.is_of_extents():
         if graph.assumptions.nonnegative(extent + -2, "extents 0 and 1 are compiled for"):
             return False
         raise Respecialise(shapes=True, why="an extent of 0 or 1 that is computed from others")

@@ -250,6 +250,21 @@ def test_rows_between_pointers(function, dtype):
         agrees(compiled, function, [np.arange(1.0, n + 1), ptr, cols, np.arange(2.0, 12.0)])
 
 
+def rows_of_two(a, b, p, q):
+    y = np.zeros(len(p) - 1)
+    for i in range(len(p) - 1):
+        y[i] = (a[p[i] : p[i + 1]] * b[q[i] : q[i + 1]]).sum()
+    return y
+
+
+def test_bounds_of_many_choices():
+    """Each bound is one of several numbers: isl is not asked about all combinations, of which there are thousands."""
+    compiled = nt.jit(rows_of_two, dynamic=True)
+    for counts in ([2, 0, 5, 3], [1, 1, 1], [1, 4], [10]):
+        ptr = np.cumsum([0, *counts])
+        agrees(compiled, rows_of_two, [np.arange(1.0, 11), np.arange(2.0, 12.0), ptr, ptr[-1] - ptr[::-1]])
+
+
 def test_a_product_of_parts_that_differ_raises():
     compiled = nt.jit(products, dynamic=True)
     with pytest.raises(ValueError, match="product of matrices"):
@@ -287,6 +302,53 @@ def test_what_is_no_integer_is_refused(bound):
         operator.index(bound)
     with pytest.raises(TypeError, match="slice indices must be integers"):
         nt.jit(tail)(np.arange(1.0, 7.0), bound)
+
+
+class Place:
+    def __init__(self, k):
+        self.k = k
+
+    def __index__(self):
+        return int(self.k) + 1
+
+
+def by_objects(a, p):
+    first, last = Place(p[0]), Place(2)
+    a[first:] += 1
+    a[last] = 9
+    a[:first] = a[last]
+    return a[first:last].sum(), a[last], a
+
+
+class Window:
+    def __init__(self, a):
+        self.a = a
+
+    def __getitem__(self, key):
+        return self.a[key].sum() + key.start
+
+
+def by_an_object(a, p):
+    return Window(a)[p[0] : p[1]]
+
+
+@pytest.mark.parametrize("function", [by_objects, by_an_object], ids=lambda f: f.__name__)
+def test_objects_as_bounds_and_sliced(function):
+    call_with_all(function, (7,), target="interp")
+
+
+class NoPlace(Place):
+    def __index__(self):
+        return self.k
+
+
+def by_what_gives_no_int(a, p):
+    return a[NoPlace(p[0]) :].sum()
+
+
+def test_an_index_method_that_gives_no_int():
+    with pytest.raises(TypeError, match="__index__ returned non-int"):
+        nt.jit(by_what_gives_no_int)(np.arange(4.0), np.array([1, 2]))
 
 
 def by_slice(a, s):

@@ -59,7 +59,7 @@ def difference(first: Terms, second: Terms, constant: int = 0) -> Terms:
     return result
 
 
-MOST_CHOICES = 8
+MOST_CHOICES = 6
 """Of how many values that are one of two others a system says which: isl looks at each combination of these."""
 
 
