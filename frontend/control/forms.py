@@ -273,9 +273,8 @@ def built(frame: Frame, form: Form, tensors: Iterator[SSAValue], name: str) -> V
     if form.extents is None:
         weak = form.kind if isinstance(form.kind, type) else None
         return Tensor(ssa, form.dtype, (), True, weak)
-    buffer = Buffer(
-        ssa, form.dtype, form.extents, name.lstrip("."), form.order, aliases=form.aliases, joined=True
-    )
+    called = "" if is_ref(name) else name.lstrip(".")
+    buffer = Buffer(ssa, form.dtype, form.extents, called, form.order, aliases=form.aliases, joined=True)
     if form.aliases:
         buffer.tag = next(tensors)
     return whole(buffer)

@@ -22,12 +22,14 @@ from xdsl.ir.affine import AffineBinaryOpKind
 from ..frame.frame import Frame
 from ..frame.objects import is_ref
 from ..frame.recursion import test
+from ..values.aliases import TAG, root_of
 from ..values.checks import as_bool, opposite
 from ..values.extents import Affine, Atom, is_never_negative
-from ..values.graph import INDEX, is_inside, tensor_type
+from ..values.graph import INDEX, tensor_type
 from ..values.names import ir_name
 from ..values.promotion import same_operand
-from ..values.values import Array, Buffer, Late, Range, Static, Tensor, Value
+from ..values.values import Array, Buffer, Late, Range, Static, Value, serials
+from .exchanges import exchanged, names_before, places, write_back, written_before
 from .forms import Form, built, content_form, flatten, form_of, form_on, joined_form, widened_form
 from .joined_objects import are_sole, unify
 from .loop_variables import ONLY_INSIDE
@@ -35,6 +37,7 @@ from .nest_loops import Execute, Loop, changed_names, stops, with_stops
 from .rows import Growing
 from .same_values import is_same
 from .sequences import trip_count
+from .sharing import arrays_in, other_owner, shown
 from .truth import as_condition
 
 # ---- loops ------------------------------------------------------------------------------------------
@@ -46,18 +49,27 @@ class _Carried:
 
     forms: dict[str, Form] = field(default_factory=dict)
     buffers: list[Buffer] = field(default_factory=list)
+    exchanged: tuple[str, ...] = ()
+    """Arrays that change places in each iteration (`exchanges.py`): of each is carried which one it was at first."""
     kept: dict[str, tuple[str, Lenders]] = field(default_factory=dict)
     """Variables that may be an older array after an iteration, and which."""
+    written: list[Buffer] = field(default_factory=list)
+    """Arrays that variables were before the loop and that iterations write."""
+    older: frozenset[Buffer] = frozenset()
+    """Arrays from before the loop that an iteration may leave to a variable."""
 
     def types(self) -> list[Attribute]:
         types = [t for form in self.forms.values() for t in form.types()]
+        types += [TAG] * len(self.exchanged)
         return types + [tensor_type(b.dtype, b.extents) for b in self.buffers]
 
-    def values(self, frame: Frame) -> list[SSAValue]:
+    def values(self, frame: Frame, starting: bool = False) -> list[SSAValue]:
         """The present tensors."""
         found = [
             ssa for name, form in self.forms.items() for ssa in flatten(frame, form, frame.variables[name])
         ]
+        if self.exchanged:
+            found += places(frame, self.exchanged, starting)
         return found + [b.value for b in self.buffers if b.value is not None]
 
     def set(self, frame: Frame, tensors: Sequence[SSAValue]) -> None:
@@ -65,6 +77,9 @@ class _Carried:
         rest = iter(tensors)
         for name, form in self.forms.items():
             frame.variables[name] = built(frame, form, rest, name)
+        arrays = arrays_in(frame.variables) if self.exchanged else {}
+        for name in self.exchanged:
+            arrays[name].buffer.place = next(rest)
         for buffer in self.buffers:
             ssa = next(rest)
             ssa.name_hint = ssa.name_hint or ir_name(buffer.name) or None
@@ -106,9 +121,7 @@ def tensor_for(
     graph.insert(loop)
     carried.set(frame, loop.results)
     growing.close(frame, [frame.variables[name] for name in carried.forms])
-    if not certain:
-        _freeze_all(frame, carried, before)
-    _freeze_kept(frame, carried)
+    _leave_loop(frame, carried, before, certain)
 
 
 def tensor_while(frame: Frame, node: ast.While, execute: Execute) -> None:
@@ -142,8 +155,7 @@ def tensor_while(frame: Frame, node: ast.While, execute: Execute) -> None:
     loop = scf.WhileOp(starts, carried.types(), Region(before[0]), Region(block))
     graph.insert(loop)
     carried.set(frame, loop.results)
-    _freeze_all(frame, carried, outside)
-    _freeze_kept(frame, carried)
+    _leave_loop(frame, carried, outside, certain=False)
 
 
 def _turn(frame: Frame, node: Loop, execute: Execute) -> None:
@@ -153,17 +165,49 @@ def _turn(frame: Frame, node: Loop, execute: Execute) -> None:
         frame.scope.variables = inner
 
 
-def _borrow(inner: Value, outer: Value, name: str, carried: _Carried, before: dict[str, Value]) -> None:
-    """Note of the array that a variable is in a loop that it may be the one that it was before."""
-    if isinstance(inner, Array) and isinstance(outer, Array) and _is_seen(outer, name, before):
-        inner.buffer.borrowed = outer.buffer.borrowed or outer.buffer.name or "another array"
-        inner.buffer.lenders = _lenders(outer.buffer, carried)
+def _leave_loop(frame: Frame, carried: _Carried, before: dict[str, Value], certain: bool) -> None:
+    """What holds of the variables after a loop, of which it is `certain` or not that it has an iteration."""
+    for buffer in carried.written:
+        frame.graph.note_write(buffer)
+    older = carried.older | _memory_of(_carried_arrays(carried, before))
+    for array in _carried_arrays(carried, frame.variables).values():
+        array.buffer.sources = older
+    if carried.exchanged:
+        renewed = write_back(frame, carried.exchanged, before)
+        for name, (whose, lenders) in carried.kept.items():
+            carried.kept[name] = (whose, tuple([(b, b.age if b in renewed else age) for b, age in lenders]))
+    if not certain:
+        # The body may not have run: what it gives new values may still be what it was.
+        _freeze(frame, _carried_arrays(carried, before), before, carried)
+    _freeze_kept(frame, carried)
+
+
+def _memory_of(arrays: dict[str, Array]) -> frozenset[Buffer]:
+    """The buffers that the arrays are, and those that they may be."""
+    roots = [root_of(array).buffer for array in arrays.values()]
+    return frozenset(buffer for root in roots for buffer in (root, *root.sources))
+
+
+def _carried_arrays(carried: _Carried, variables: dict[str, Value]) -> dict[str, Array]:
+    return arrays_in({name: variables[name] for name in carried.forms if name in variables})
+
+
+def _borrow(frame: Frame, inner: dict[str, Array], carried: _Carried, before: dict[str, Value]) -> None:
+    """Note of the arrays that variables are in a loop that they may be the ones that they were before."""
+    outer = arrays_in(before)
+    for name, array in inner.items():
+        old = outer.get(name)
+        if old is not None and _is_seen(frame, old, name, before):
+            array.buffer.borrowed = old.buffer.borrowed or old.buffer.name or "another array"
+            array.buffer.lenders = _lenders(old.buffer, carried)
 
 
 def _take_over(value: Value, known: Value) -> None:
     """What is known of a variable in the body of a loop holds of it in the condition."""
-    if isinstance(value, Array) and isinstance(known, Array):
-        value.buffer.borrowed, value.buffer.lenders = known.buffer.borrowed, known.buffer.lenders
+    of_known = arrays_in({"": known})
+    for name, array in arrays_in({"": value}).items():
+        if (other := of_known.get(name)) is not None:
+            array.buffer.borrowed, array.buffer.lenders = other.buffer.borrowed, other.buffer.lenders
 
 
 Lenders = tuple[tuple[Buffer, int], ...]
@@ -185,38 +229,38 @@ def _is_carried(buffer: Buffer, carried: _Carried) -> bool:
 
 
 def _on_some_paths(name: str, whose: str) -> str:
-    what = "this array" if name.startswith(".") else f"'{name}'"
-    return f"{what}, which is '{whose}' on some paths only,"
+    return f"{shown(name)}, which is '{whose}' on some paths only,"
 
 
-def _kept(frame: Frame, carried: _Carried, before: dict[str, Value]) -> dict[str, tuple[str, Lenders]]:
+def _kept(
+    frame: Frame, carried: _Carried, inner: dict[str, Value], before: dict[str, Value]
+) -> dict[str, tuple[str, Lenders]]:
     """The variables that an iteration may leave being an older array, and which."""
-    outer = {v.buffer: v.buffer.name or "another array" for v in before.values() if isinstance(v, Array)}
+    outer, after = arrays_in(before), arrays_in(frame.variables)
+    names = {array.buffer: array.buffer.name or "another array" for array in outer.values()}
+    earlier = names_before(arrays_in(inner), after)
     kept: dict[str, tuple[str, Lenders]] = {}
-    for name in carried.forms:
-        value = frame.variables[name]
-        if not isinstance(value, Array):
-            continue
-        whose = value.buffer.borrowed or outer.get(value.buffer)
-        if whose is not None:
-            kept[name] = (whose, _lenders(value.buffer, carried))
+    for name, array in _carried_arrays(carried, frame.variables).items():
+        older = [array.buffer] if array.buffer.borrowed or array.buffer in names else []
+        for start in earlier.get(name, ()):
+            if start in outer and _is_seen(frame, outer[start], start, before):
+                older.append(outer[start].buffer)
+        if older:
+            whose = older[0].borrowed or names.get(older[0], "another array")
+            lenders = [pair for buffer in older for pair in _lenders(buffer, carried)]
+            kept[name] = (whose, tuple(dict.fromkeys(lenders)))
     return kept
 
 
 def _freeze_kept(frame: Frame, carried: _Carried) -> None:
     """Refuse later writes to what a loop may have left being another array."""
+    arrays = _carried_arrays(carried, frame.variables)
     for name, (whose, lenders) in carried.kept.items():
-        value = frame.variables.get(name)
-        if isinstance(value, Array):
-            value.buffer.frozen = _on_some_paths(name, whose)
-            value.buffer.borrowed = whose
-            value.buffer.lenders += lenders
-
-
-def _freeze_all(frame: Frame, carried: _Carried, before: dict[str, Value]) -> None:
-    """The body may not have run: what it gives new values may still be what it was."""
-    for name in carried.forms:
-        _freeze(frame, name, before.get(name), before, carried)
+        if name in arrays:
+            buffer = arrays[name].buffer
+            buffer.frozen = _on_some_paths(name, whose)
+            buffer.borrowed = whose
+            buffer.lenders += lenders
 
 
 def _settle(
@@ -245,31 +289,38 @@ def _settle(
                 growing.make(frame, before)
                 frame.scope.variables = dict(before)
             frozen = len(graph.frozen_buffers)
-            block = Block(arg_types=[*leading, *carried.types()])
+            block, since = Block(arg_types=[*leading, *carried.types()]), next(serials)
             with graph.journal() as written, graph.tensors_inside(block):
                 frame.at(node)
                 carried.set(frame, block.args[len(leading) :])
-                inner = {name: frame.variables[name] for name in names}
+                inner = {name: frame.variables[name] for name in {**dict.fromkeys(names), **carried.forms}}
                 for name in names:
                     if isinstance(value := inner[name], Array):
                         value.buffer.aliases = value.buffer.aliases or first[name].aliases
-                    _borrow(inner[name], before[name], name, carried, before)
+                _borrow(frame, arrays_in(inner), carried, before)
                 body(block, carried)
-                after = _after(frame, node, carried, before, block, written, growing)
+                after = _after(frame, node, carried, before, since, written, growing)
                 for name in names:
                     if isinstance(value := inner[name], Array) and value.buffer in graph.untagged:
                         after = after or carried
                         tagged = {*after.forms[name].aliases, *first[name].aliases}
                         after.forms[name] = replace(after.forms[name], aliases=tuple(sorted(tagged)))
                 if after is None:
-                    _refuse_written_and_rebound(frame, node, before, inner, written)
+                    found = exchanged(frame, node, before, inner, written)
+                    if found != carried.exchanged:
+                        after = carried
+                        after.exchanged = found
+                if after is None:
                     if growing is not None:
                         rows = {r.buffer for r in growing.lists.values()}
                         appended = [b for b, _ in graph.frozen_buffers[frozen:]]
                         growing.refuse_written(
                             frame, node, inner, [b for b in written if b not in rows], appended
                         )
-                    carried.kept = _kept(frame, carried, before)
+                    carried.written = written_before(before, inner, frame.variables, written)
+                    left = _memory_of(_carried_arrays(carried, frame.variables))
+                    carried.older = frozenset(buffer for buffer in left if buffer.serial < since)
+                    carried.kept = _kept(frame, carried, inner, before)
                     frame.at(node)
                     graph.insert(scf.YieldOp(*carried.values(frame)))
             graph.restore(written)
@@ -285,7 +336,7 @@ def _settle(
     finally:
         frame.looping -= 1
     frame.scope.variables = dict(before)
-    starts = carried.values(frame)
+    starts = carried.values(frame, starting=True)
     targets = (
         {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
         if isinstance(node, ast.For)
@@ -302,11 +353,11 @@ def _after(
     node: Loop,
     carried: _Carried,
     before: dict[str, Value],
-    block: Block,
+    since: int,
     written: dict[Buffer, Any],
     growing: Growing | None = None,
 ) -> _Carried | None:
-    """What has to be carried, after an attempt; None when it is what was carried."""
+    """What has to be carried, after an attempt that made its own buffers `since`; None when it is what was carried."""
     forms: dict[str, Form] = {}
     changed = False
     for name, old in carried.forms.items():
@@ -329,7 +380,7 @@ def _after(
             changed = True
     buffers = list(carried.buffers)
     for buffer, (value, _) in written.items():
-        if buffer not in buffers and value is not None and not is_inside(value, block):
+        if buffer not in buffers and value is not None and buffer.serial < since:
             buffers.append(buffer)
             changed = True
     return _Carried(forms, buffers) if changed else None
@@ -359,29 +410,6 @@ def _differs(a: Form, b: Form) -> bool:
     return not same_operand(a.kind, b.kind)
 
 
-def _refuse_written_and_rebound(
-    frame: Frame, node: Loop, before: dict[str, Value], inner: dict[str, Value], written: dict[Buffer, Any]
-) -> None:
-    """An array that a loop both writes and gives another name's place must not be seen under a third name."""
-    for name, value in inner.items():
-        if not isinstance(value, Array) or value.buffer not in written:
-            continue
-        outer = before[name]
-        assert isinstance(outer, Array | Tensor)
-        if isinstance(outer, Tensor):
-            continue
-        others = [
-            n for n, v in before.items() if n != name and isinstance(v, Array) and v.buffer is outer.buffer
-        ]
-        if others or outer.buffer.argument is not None or not outer.whole:
-            whose = f"'{others[0]}' is the same array" if others else "the caller sees what is written to it"
-            frame.fail(
-                node,
-                f"'{name}' is written in place and given a new value in this loop, and {whose}",
-                f"start from a copy: {name} = {name}.copy()",
-            )
-
-
 # ---- branches ---------------------------------------------------------------------------------------
 
 
@@ -390,22 +418,23 @@ def tensor_if(frame: Frame, node: ast.If, condition: Value, execute: Execute) ->
     graph, before = frame.graph, dict(frame.variables)
     holds = as_bool(graph, as_condition(frame, node.test, condition))
     blocks, sides, journals, starts = [Block(), Block()], [], [], []
+    since = next(serials)
     try:
         for block, body in zip(blocks, (node.body, node.orelse), strict=True):
             frame.scope.variables = dict(before)
             with graph.journal() as written, graph.tensors_inside(block):
                 always = stops(frame, body, execute)
             if always and block is blocks[0]:
-                _leave(frame, holds, block, before, written)
+                _leave(frame, holds, block, before, written, since)
                 return execute(frame, node.orelse)
             if always:
                 graph.give_up(blocks[0])
-                _leave(frame, opposite(graph, holds), block, before, written)
+                _leave(frame, opposite(graph, holds), block, before, written, since)
                 return execute(frame, node.body)
-            journals.append({b: (b.value, b.version) for b in written if not _is_new(written[b][0], block)})
+            journals.append({b: (b.value, b.version) for b in written if not _is_new(b, since)})
             starts.append({b: written[b] for b in journals[-1]})
             # Arrays made in the block keep what was written to them: only this side can see them.
-            graph.restore({b: old for b, old in written.items() if not _is_new(old[0], block)})
+            graph.restore({b: old for b, old in written.items() if not _is_new(b, since)})
             sides.append(frame.scope.variables)
     except BaseException:
         frame.scope.variables = before
@@ -430,20 +459,28 @@ def tensor_if(frame: Frame, node: ast.If, condition: Value, execute: Execute) ->
     branch = scf.IfOp(holds, types, Region(blocks[0]), Region(blocks[1]))
     graph.insert(branch)
     _Carried(forms, buffers).set(frame, branch.results)
-    for name in forms:
-        for side in sides:
-            _freeze(frame, name, side.get(name), before)
+    for side in sides:
+        old = arrays_in({name: side[name] for name in forms})
+        _freeze(frame, old, before)
+        for name, array in arrays_in({name: frame.variables[name] for name in forms}).items():
+            if name in old:
+                array.buffer.sources |= _memory_of({name: old[name]})
 
 
 def _leave(
-    frame: Frame, holds: SSAValue, block: Block, before: dict[str, Value], written: dict[Buffer, Any]
+    frame: Frame,
+    holds: SSAValue,
+    block: Block,
+    before: dict[str, Value],
+    written: dict[Buffer, Any],
+    since: int,
 ) -> None:
     """The side of an `if` that always raises, in `block`: the other side and what follows are one path.
 
     The caller sees what it has written to arrays.
     """
     graph = frame.graph
-    starts = {b: old for b, old in written.items() if not _is_new(old[0], block)}
+    starts = {b: old for b, old in written.items() if not _is_new(b, since)}
     carried = _Carried({}, list(starts))
     other = Block()
     with graph.tensors_inside(block):
@@ -458,33 +495,30 @@ def _leave(
 
 
 def _freeze(
-    frame: Frame, name: str, old: Value | None, before: dict[str, Value], carried: _Carried | None = None
+    frame: Frame, old: dict[str, Array], before: dict[str, Value], carried: _Carried | None = None
 ) -> None:
-    """Refuse later writes to an array that is another one's memory on some path only."""
-    new = frame.variables.get(name)
-    if not isinstance(new, Array) or not isinstance(old, Array):
-        return
-    if _is_seen(old, name, before):
-        whose = old.buffer.borrowed or old.buffer.name or "another array"
-        new.buffer.frozen = _on_some_paths(name, whose)
-        new.buffer.borrowed = whose
-        new.buffer.lenders += _lenders(old.buffer, carried)
+    """Refuse later writes to the arrays of variables that are another one's memory on some path only."""
+    new = arrays_in(frame.variables)
+    for name, array in old.items():
+        if name in new and _is_seen(frame, array, name, before):
+            whose = array.buffer.borrowed or array.buffer.name or "another array"
+            buffer = new[name].buffer
+            buffer.frozen = _on_some_paths(name, whose)
+            buffer.borrowed = whose
+            buffer.lenders += _lenders(array.buffer, carried)
 
 
-def _is_seen(array: Array, name: str, before: dict[str, Value]) -> bool:
+def _is_seen(frame: Frame, array: Array, name: str, before: dict[str, Value]) -> bool:
     """Whether what is written to the array of a variable may be seen elsewhere."""
     buffer = array.buffer
     return (
-        buffer.argument is not None
-        or buffer.borrowed is not None
-        or not array.whole
-        or any(n != name and isinstance(v, Array) and v.buffer is buffer for n, v in before.items())
+        buffer.borrowed is not None or not array.whole or other_owner(frame, name, buffer, before) is not None
     )
 
 
-def _is_new(value: SSAValue | None, block: Block) -> bool:
-    """Whether a buffer was made in the block."""
-    return value is None or is_inside(value, block)
+def _is_new(buffer: Buffer, since: int) -> bool:
+    """Whether a buffer of tensors was made in a block that was entered at `since`: only the block sees it."""
+    return buffer.value is None or buffer.serial >= since
 
 
 def _joined_names(

@@ -11,7 +11,7 @@ from ..interface.errors import UnboundError, UndefinedNameError, UnsupportedErro
 from ..interface.source import FunctionSource
 from ..values.checks import check, fail
 from ..values.graph import Graph, NamePlace
-from ..values.values import UNBOUND, Late, Scope, Static, Value, flag_of
+from ..values.values import UNBOUND, Late, Scope, Static, Value, flag_of, serials
 from .objects import current
 from .outside import attribute, found
 
@@ -45,6 +45,8 @@ class Frame:
         self.depth = depth
         self.home = home
         """For a function defined in another: the frame of that one."""
+        self.entered = next(serials)
+        """Arrays made before are those of its callers."""
         self.unrolling = 0
         self.looping = 0
         """Loops on tensors around: what they compute may be read in the next iteration."""

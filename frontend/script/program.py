@@ -293,6 +293,7 @@ class _Lowering:
         self.arguments += (argument,)
         with self.graph.at_the_head():
             array = self.found[key] = self._array(position, argument)
+        array.buffer.is_outside = True
         return array
 
     def _array(self, position: int, argument: ArgumentType) -> Array:

@@ -222,10 +222,14 @@ class Graph:
     def update(self, buffer: Buffer, value: SSAValue) -> None:
         """From here on the array has these contents."""
         self.has_acted = True
-        for journal in self._journals:
-            journal.setdefault(buffer, (buffer.value, buffer.version))
+        self.note_write(buffer)
         buffer.value = value
         buffer.version += 1
+
+    def note_write(self, buffer: Buffer) -> None:
+        """The array is written: what has been kept of it meanwhile holds no more."""
+        for journal in self._journals:
+            journal.setdefault(buffer, (buffer.value, buffer.version))
 
     @contextmanager
     def journal(self) -> Iterator[dict[Buffer, tuple[SSAValue | None, int]]]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, is_dataclass, replace
 from enum import IntEnum
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -117,17 +118,24 @@ class Scalar:
     weak: type | None = None
 
 
+serials = count()
+"""Numbers of what is made while a program is compiled, in order."""
+
+
 @dataclass(eq=False)
 class Buffer:
     """The memory of an array variable: at the level of tensors its present value, in an island a memref.
 
-    `argument` is its position when it is an argument; `local` the memref of a buffer that lives in an island.
+    `argument` is its position when it is an argument, and `is_outside` says that the program reads it from outside;
+    `local` is the memref of a buffer that lives in an island.
     `borrowed` names the array that it may be on some path, `lenders` are all such with their ages;
     `aliases` are those of them that a result must share memory with (`aliases.py`), and `tag` says which one
     it is. `dense` says that its elements lie one after the other, in the order `order`. `version` counts
     writes; `overlapping` are the arguments of its alias set `shared`, itself among them. `frozen` says why it
     cannot be written through (a copy that NumPy would share). `joined` says that control flow gave it: it may be
-    one of several arrays of the program. `selection` is what a mask selects that it holds, as long as its value is that.
+    one of several arrays of the program: of the loop or branch that gave it, these are the `sources`. `place` says
+    which of the arrays that change places in a loop it was before. `serial` orders buffers by when they were made.
+    `selection` is what a mask selects that it holds, as long as its value is that.
     """
 
     value: SSAValue | None
@@ -136,6 +144,7 @@ class Buffer:
     name: str = ""
     order: tuple[int, ...] | None = None
     argument: int | None = None
+    is_outside: bool = False
     local: SSAValue | None = None
     version: int = 0
     frozen: str | None = None
@@ -151,6 +160,9 @@ class Buffer:
     derived: tuple[Any, ...] | None = None
     joined: bool = False
     selection: tuple[Masked, SSAValue] | None = None
+    sources: frozenset[Buffer] = frozenset()
+    place: SSAValue | None = None
+    serial: int = field(default_factory=serials.__next__)
 
     @property
     def age(self) -> int:

@@ -33,11 +33,12 @@ def check_fresh(graph: Graph, buffer: Buffer, written: Collection[Buffer] = ()) 
     def is_newer(source: Buffer, age: int) -> bool:
         return source.age != age or any(b in written for b in (source, *source.overlapping))
 
+    subject = f"'{buffer.name}'" if buffer.name else "this array"
     for lender, age in buffer.lenders:
         if is_newer(lender, age):
             raise graph.error(
                 UnsupportedError,
-                f"'{buffer.name or 'the result'}', which is '{lender.name or 'another array'}' on some paths only, "
+                f"{subject}, which is '{lender.name or 'another array'}' on some paths only, "
                 f"is read after {_written(lender)}; the update would be missed",
                 f"make a copy where it is chosen: {lender.name or 'x'}.copy()",
             )

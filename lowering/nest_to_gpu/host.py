@@ -19,7 +19,8 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...analysis.nest.check_sites import raises
 from ...analysis.nest.kernels.barrier_places import THREAD_AXES, foreign_operation
-from ...analysis.nest.kernels.gpu_accesses import accesses, declared_space, is_bound, may_overlap
+from ...analysis.nest.kernels.gpu_accesses import accesses, declared_space, is_bound
+from ...analysis.nest.kernels.gpu_accesses import may_overlap as overlapping
 from ...analysis.nest.kernels.loop_marks import block_shape, too_many_threads
 from ...analysis.nest.values.linear_forms import Division, Linear, linear, terms_of
 from ...dialects.attributes import ALIAS_SET
@@ -97,7 +98,7 @@ class HostBody(NestBody):
     def _is_pending(self, buffer: SSAValue) -> bool:
         """Whether a statement that waits writes `buffer`: what reads it belongs to a later kernel."""
         written = (accesses(op)[1] for op in self.pending)
-        return any(self._may_overlap(buffer, other) for one in written for other in one)
+        return any(self.may_overlap(buffer, other) for one in written for other in one)
 
     def end_of_block(self) -> None:
         """Launch the statements that wait."""
@@ -249,12 +250,14 @@ class HostBody(NestBody):
         while op is not None and op is not user:
             between.append(op)
             op = op.next_op
+        if op is None and user.parent is load.parent:
+            return  # launched with statements before the load, which write nothing that it reads
         if is_bound(user):
             between.append(user)
         for inner in (inner for op in between for inner in op.walk()):
             buffers = inner.memrefs if isinstance(inner, AccumulateOp) else ()
             buffers = (inner.memref,) if isinstance(inner, StoreOp) else buffers
-            if any(self._may_overlap(b, load.memref) for b in buffers):
+            if any(self.may_overlap(b, load.memref) for b in buffers):
                 raise fail(
                     load,
                     "this element is used after its buffer is overwritten, and the host cannot keep it",
@@ -263,8 +266,8 @@ class HostBody(NestBody):
                     error=LoweringError,
                 )
 
-    def _may_overlap(self, one: SSAValue, other: SSAValue) -> bool:
-        return may_overlap(self.overlaps, one, other)
+    def may_overlap(self, one: SSAValue, other: SSAValue) -> bool:
+        return overlapping(self.overlaps, one, other)
 
     def _name(self, unit: Sequence[Operation]) -> str:
         label = ""

@@ -126,28 +126,48 @@ class Buffers:
     def _destinations(self, moves: Moves) -> dict[SSAValue, SSAValue]:
         """Values that are computed straight into a buffer they end in, or into the one an island or loop goes on with."""
         found: dict[SSAValue, SSAValue] = {}
+        followers = self._followers()
+        occupants: dict[SSAValue, list[SSAValue]] = {}
+        for _, memref in moves:
+            if memref not in occupants:
+                occupants[memref] = self._occupants(memref, followers)
         for value, memref in moves:
-            if self._is_free_at(value, memref):
+            if self._is_free_at(value, occupants[memref]):
                 found.setdefault(value, memref)
         for op in reversed(list(self.scope.block.ops)):
             is_branch = isinstance(op, scf.IfOp)
-            starts = sides_start_from(op) if is_branch else started_from(op)
-            for before, after in zip(starts, op.results, strict=False):
+            for before, after in zip(_starts(op), op.results, strict=False):
                 if before is None or after not in found or self.is_used_after(before, op):
                     continue
-                if not is_branch and self._used_in(before, op):
+                if len(followers[before]) > 1 or (not is_branch and self._used_in(before, op)):
                     continue
-                if self._is_free_at(before, found[after]):
+                if self._is_free_at(before, occupants[found[after]]):
                     found.setdefault(before, found[after])
         return {v: m for v, m in found.items() if v.owner in self.scope.position}
 
-    def _is_free_at(self, value: SSAValue, memref: SSAValue) -> bool:
-        """Whether nothing else in `memref` is needed when `value` is computed into it, or later."""
+    def _followers(self) -> dict[SSAValue, list[SSAValue]]:
+        """For each value what islands and control flow of the block make of it where it is."""
+        found: dict[SSAValue, list[SSAValue]] = {}
+        for op in self.scope.block.ops:
+            for before, after in zip(_starts(op), op.results, strict=False):
+                if before is not None:
+                    found.setdefault(before, []).append(after)
+        return found
+
+    def _occupants(self, memref: SSAValue, followers: dict[SSAValue, list[SSAValue]]) -> list[SSAValue]:
+        """The values that are in `memref`, and those that the operations of the block may leave there."""
+        found = [value for value, place in self._places.items() if place.memref is memref]
+        for value in found:
+            found += followers.get(value, ())
+        return found
+
+    def _is_free_at(self, value: SSAValue, occupants: Sequence[SSAValue]) -> bool:
+        """Whether none of the `occupants` of a buffer is needed when `value` is computed into it, or later."""
         op = value.owner
         if op not in self.scope.position:
             return False
         assert isinstance(op, Operation)
-        others = [v for v, place in self._places.items() if place.memref is memref and v is not value]
+        others = [v for v in occupants if v is not value]
         return not any(self.is_used_after(v, op) or not self._is_replaced_by(v, value, op) for v in others)
 
     def _is_replaced_by(self, old: SSAValue, new: SSAValue, op: Operation) -> bool:
@@ -222,7 +242,8 @@ class Buffers:
             self._save_old_contents(op, memref)
             return memref
         if goal is not None and goal is not memref:
-            self._save_old_contents(op, goal)
+            self._save_old_contents(op, goal, read_by_op=True)
+            memref = self.materialise(value)
         fresh = goal if goal is not None and goal not in taken else self.new_buffer(after)
         why = "the loops start from it twice" if memref in taken else "it is not the function's own to write"
         self._note_copy(op, value, why)
@@ -262,9 +283,13 @@ class Buffers:
             return memref in self.scope.own
         return not isinstance(memref, BlockArgument) or self._signature.is_writable(memref)
 
-    def _save_old_contents(self, op: Operation, memref: SSAValue) -> None:
-        """What was in the buffer and is still needed after the loops start moves to a copy."""
-        for old in self.needed_in(memref, op):
+    def _save_old_contents(self, op: Operation, memref: SSAValue, read_by_op: bool = False) -> None:
+        """What was in the buffer and is still needed after the loops start, or read by them, moves to a copy."""
+        needed = self.needed_in(memref, op)
+        if read_by_op:
+            inside = [v for v, place in self._places.items() if place.memref is memref]
+            needed = [v for v in inside if v in needed or v in op.operands]
+        for old in needed:
             fresh = self.new_buffer(old)
             self._note_copy(op, old, "its old contents are used after these loops")
             self._copy(old, fresh)
@@ -336,6 +361,11 @@ class Buffers:
         self._note_copy(op, value, "a result overwrites what it is computed from")
         self._copy(value, fresh)
         self._places[value] = Place(fresh)
+
+
+def _starts(op: Operation) -> Sequence[SSAValue | None]:
+    """What each result of an island or of control flow goes on from; nothing for other operations."""
+    return sides_start_from(op) if isinstance(op, scf.IfOp) else started_from(op)
 
 
 def _source(view: Operation) -> SSAValue:

@@ -260,8 +260,13 @@ class Conversion(Buffers):
     # ---- islands ------------------------------------------------------------------------------------
 
     def _loops(self, op: LoopsOp) -> None:
-        inputs = [self._input_buffer(op, value) for value in op.inputs]
+        copies = [self._input_copy(op, value) for value in op.inputs]
         outputs = self.carried_buffers(op, op.outputs)
+        # The buffer of an output may have been that of an input, which is then elsewhere by now.
+        inputs = [
+            self.materialise(value) if copy is None else copy
+            for value, copy in zip(op.inputs, copies, strict=True)
+        ]
         body = op.body.block
         for arg, memref in zip(body.args, [*inputs, *outputs], strict=True):
             arg.replace_all_uses_with(memref)
@@ -278,11 +283,11 @@ class Conversion(Buffers):
             if isinstance(loop, ForOp):
                 loop.properties["loop_name"] = StringAttr(self.names.take(loop.label))
 
-    def _input_buffer(self, op: LoopsOp, value: SSAValue) -> SSAValue:
-        """What the island reads must not change under it: a view or the old contents of an out is copied first."""
-        memref = self.materialise(value)
+    def _input_copy(self, op: LoopsOp, value: SSAValue) -> SSAValue | None:
+        """A copy of what the island reads as it was before and writes; None for what does not change under it."""
+        self.materialise(value)
         if not any(self._shares_memory(value, out) for out in op.outputs):
-            return memref
+            return None
         fresh = self.new_buffer(value)
         self._note_copy(op, value, "the loops write what they also read as it was before")
         self._copy(value, fresh)

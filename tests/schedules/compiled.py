@@ -34,7 +34,6 @@ UNFINISHED = (
     "inside a kernel needs constant extents",
     "uses what other blocks of its kernel write",
     "would wait here",
-    "this element is used after its buffer is overwritten",
     "cannot insert barriers",
     "every block would do it",
     "this needs a barrier of the block",

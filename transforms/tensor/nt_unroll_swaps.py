@@ -11,7 +11,8 @@
       %a1 = nt.loops ins(%b1) outs(%a) { ... }        // the second iteration: a and b have changed places
       scf.yield %a1, %b1                              // and are where they were
     }
-    %x, %y = scf.for %t = %even to %n step %c1 iter_args(%a = %p, %b = %q) -> (...) { the body, at most once }
+    %is_even = arith.cmpi sge, %even, %n
+    %x, %y = scf.if %is_even -> (...) { scf.yield %p, %q } else { the body, once; yields what has changed places }
 
 Two arrays that change places in each iteration (ping-pong) would be copied each time, because a carried array has one
 buffer (`convert-nt-to-nest`); after two iterations each is in its own again. Loops that carry anything that the body
@@ -76,7 +77,7 @@ def _place(value: SSAValue, body: Block) -> int | None:
 
 
 def unroll_swaps(loop: scf.ForOp) -> None:
-    """Replace the loop by one over pairs of iterations, and one for an iteration that is left over."""
+    """Replace the loop by one over pairs of iterations, and a branch for an iteration that is left over."""
     block, step = loop.parent, _step(loop)
     assert block is not None and step is not None
     made: list[Operation] = []
@@ -97,8 +98,9 @@ def unroll_swaps(loop: scf.ForOp) -> None:
     pairs = op(arith.FloorDivSIOp, op(arith.AddiOp, span, constant(step - 1)), two)
     middle = op(arith.AddiOp, loop.lb, op(arith.MuliOp, pairs, two))
     first = _pairs(loop, middle, two)
-    rest = scf.ForOp(middle, loop.ub, loop.step, list(first.results), loop.detach_region(loop.body))
-    for new in (*made, first, rest):
+    is_even = arith.CmpiOp(middle, loop.ub, "sge")
+    rest = scf.IfOp(is_even, [r.type for r in first.results], _nothing(first), _last(loop, middle, first))
+    for new in (*made, first, is_even, rest):
         new.location = loop.location
         block.insert_op_before(new, loop)
     for old, new in zip(loop.results, rest.results, strict=True):
@@ -129,6 +131,19 @@ def _pairs(loop: scf.ForOp, middle: SSAValue, two: SSAValue) -> scf.ForOp:
     end.location = loop.location
     target.add_op(end)
     return scf.ForOp(loop.lb, middle, two, list(loop.iter_args), Region(target))
+
+
+def _last(loop: scf.ForOp, index: SSAValue, first: scf.ForOp) -> Region:
+    """The iteration that is left over."""
+    target = Block()
+    end = scf.YieldOp(*_copy(loop.body.block, target, [index, *first.results]))
+    end.location = loop.location
+    target.add_op(end)
+    return Region(target)
+
+
+def _nothing(first: scf.ForOp) -> Region:
+    return Region(Block([scf.YieldOp(*first.results)]))
 
 
 def _copy(body: Block, target: Block, args: Sequence[SSAValue]) -> list[SSAValue]:

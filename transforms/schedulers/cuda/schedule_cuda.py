@@ -382,8 +382,7 @@ def _bind_tiles(band: list[ForOp], block: int, steps: Steps) -> Refusal | None:
 def _bind(loops: list[ForOp], axes: list[str], steps: Steps) -> None:
     """Bind loops that are parts of loops found independent, or these themselves."""
     for loop, axis in zip(loops, axes, strict=False):
-        loop.set_kind(axis)
-        steps.did(bind, loop, axis=axis)
+        steps.do(bind, loop, axis=axis)
 
 
 # ---- the rows ---------------------------------------------------------------------------------------

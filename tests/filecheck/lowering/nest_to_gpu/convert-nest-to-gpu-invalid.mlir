@@ -144,18 +144,6 @@ func.func @marked_for_the_cpu(%y: memref<8xf32>) {
 
 // -----
 
-func.func @overwritten(%y: memref<8xf32>) {
-  // expected-error @below {{this element is used after its buffer is overwritten, and the host cannot keep it}}
-  %a = nest.load %y[0] : memref<8xf32>
-  nest.for "i" %i = 0 to 8 bind "thread.x" {
-    // expected-note @below {{overwritten here}}
-    nest.store "y" %a, %y[%i] : memref<8xf32>
-  }
-  func.return
-}
-
-// -----
-
 func.func @host_branch_on_an_element(%x: memref<8xi1>, %y: memref<8xf32>) {
   %zero = arith.constant 0.0 : f32
   %c = nest.load %x[0] : memref<8xi1>

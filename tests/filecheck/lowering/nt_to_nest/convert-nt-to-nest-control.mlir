@@ -137,3 +137,37 @@ func.func @sums(%x: tensor<?xf32> {nt.dims = ["n"]}, %limit: tensor<f32>, %n: in
   }
   func.return %r : tensor<?xf32>
 }
+
+// -----
+
+// The islands of a body whose arrays end in one another's buffers: an update in place is not overwritten by what is
+// computed after it, for it is read once more.
+// CHECK-LABEL: func.func @updated_then_exchanged
+// CHECK:       nest.for "k"
+// CHECK:         nest.store "v" {{%.*}}, [[V:%.*]][
+// CHECK-NOT:     nest.store "copy" {{%.*}}, [[V]][
+// CHECK:         nest.store "u" {{%.*}}, [[U:%.*]][
+// CHECK-DAG:     nest.store "copy" {{%.*}}, [[V]][
+// CHECK-DAG:     nest.store "copy" {{%.*}}, [[U]][
+func.func @updated_then_exchanged(%x: tensor<8xf32>, %y: tensor<8xf32>, %n: index) -> (tensor<8xf32>, tensor<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %p, %q = scf.for %k = %c0 to %n step %c1 iter_args(%u = %x, %v = %y) -> (tensor<8xf32>, tensor<8xf32>) {
+    %v1 = nt.loops ins(%u : tensor<8xf32>) outs(%v : tensor<8xf32>) {
+    ^bb0(%um: memref<8xf32>, %vm: memref<8xf32>):
+      nest.for "i" %i = 1 to 8 {
+        %e = nest.load %um[%i - 1] : memref<8xf32>
+        nest.store "v" %e, %vm[%i] : memref<8xf32>
+      }
+    }
+    %u1 = nt.loops ins(%v1 : tensor<8xf32>) outs(%u : tensor<8xf32>) {
+    ^bb0(%vm: memref<8xf32>, %um: memref<8xf32>):
+      nest.for "i" %i = 1 to 8 {
+        %e = nest.load %vm[%i - 1] : memref<8xf32>
+        nest.store "u" %e, %um[%i] : memref<8xf32>
+      }
+    }
+    scf.yield %v1, %u1 : tensor<8xf32>, tensor<8xf32>
+  }
+  func.return %p, %q : tensor<8xf32>, tensor<8xf32>
+}

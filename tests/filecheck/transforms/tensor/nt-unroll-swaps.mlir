@@ -7,13 +7,19 @@
 // CHECK:        [[B1:%.*]] = nt.loops ins([[A]] : tensor<8xf32>) outs([[B]] : tensor<8xf32>)
 // CHECK:        [[A1:%.*]] = nt.loops ins([[B1]] : tensor<8xf32>) outs([[A]] : tensor<8xf32>)
 // CHECK:        scf.yield [[A1]], [[B1]]
-// CHECK:      scf.for %t_{{.*}} = [[EVEN]] to %n step %c1 iter_args({{.*}} = [[P]], {{.*}} = [[Q]])
+// CHECK:      [[IS_EVEN:%.*]] = arith.cmpi sge, [[EVEN]], %n : index
+// CHECK:      scf.if [[IS_EVEN]]
+// CHECK-NEXT:   scf.yield [[P]], [[Q]]
+// CHECK:      } else {
+// CHECK-NEXT:   [[B2:%.*]] = nt.loops ins([[P]] : tensor<8xf32>) outs([[Q]] : tensor<8xf32>)
+// CHECK:        scf.yield [[B2]], [[P]]
 
 // Two copies of arguments before the loop, and what a last odd turn moves.
 // NEST-LABEL: func.func @ping_pong
 // NEST:       nest.for "t"
 // NEST-NOT:     "copy"
-// NEST:       nest.for "t.1"
+// NEST:       nest.if
+// NEST-NEXT:  } else {
 func.func @ping_pong(%x: tensor<8xf32>, %y: tensor<8xf32>, %n: index) -> (tensor<8xf32>, tensor<8xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
