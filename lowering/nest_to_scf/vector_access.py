@@ -5,7 +5,8 @@
   and a store of all lanes, the others as they were (LLVM keeps such buffers in registers, masked accesses it does not);
 * consecutive elements of another axis than the last (a transposed array): the same on a `memref.subview` of
   that axis;
-* every second, third or fourth element: vectors of all elements, and shuffles (interleaved_loads.py);
+* every second, third or fourth element, also one of each row of two: vectors of all elements, and shuffles
+  (interleaved_loads.py);
 * any other index along one axis: `vector.gather/scatter` along that axis;
 * indices that move along several axes: one lane after the other, those that are off skipped.
 """
@@ -153,6 +154,9 @@ class VectorAccess:
         growth = None if split is None else split[1]
         is_whole = growth == 1 and buffer in self.body.private and self._is_within(buffer, splits, axis)
         if axis != len(forms) - 1:
+            step = strides_of(buffer.type)[axis]  # pyright: ignore
+            if growth is not None and step is not None and growth * step == 2 and _is_contiguous(buffer):
+                return _Place(buffer, starts, 2, None, False)  # longer rows: transposed_loads.py
             buffer = self._axis_view(buffer, starts, axis)
             starts = [self.builder.constant(0)]
             axis = 0

@@ -18,6 +18,7 @@ from xdsl.ir.affine import AffineDimExpr
 
 from ....dialects.affine import AffineList, dims_of, linear_terms
 from ....dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
+from ..buffers import strides_of
 
 UNIT, SCATTERED, INVARIANT, SEVERAL = "unit", "scattered", "invariant", "several"
 
@@ -29,6 +30,26 @@ def access_patterns(loop: ForOp) -> Counter[tuple[str, bool]]:
     for op, buffer in buffer_accesses(loop):
         pattern = pattern_of(op.indices, buffer, loop, varying)
         found[pattern, not isinstance(op, LoadOp)] += 1
+    return found
+
+
+def pairs_read(loop: ForOp) -> int:
+    """How many loads take one element of each row as `loop` goes on, of rows of two that lie side by side.
+
+    Whole vectors of such rows can be loaded: the parts of complex numbers.
+    """
+    varying = varying_values(loop)
+    found = 0
+    for op, buffer in buffer_accesses(loop):
+        if not isinstance(op, LoadOp) or not isinstance(buffer.type, MemRefType):
+            continue
+        moving = [k for k in range(len(op.indices)) if set(op.indices[k].operands) & varying]
+        if len(moving) != 1 or moving[0] == len(op.indices) - 1:
+            continue
+        growth, strides = growth_of(op.indices[moving[0]], loop.iv, varying), strides_of(buffer.type)
+        step = strides[moving[0]]
+        if growth is not None and step is not None and strides[-1] == 1:
+            found += growth * loop.step_value * step == 2
     return found
 
 

@@ -20,7 +20,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ....analysis.machine import Cpu, cpu
 from ....analysis.nest.loop_structure import parent_loop
-from ....analysis.nest.sets.access_patterns import SCATTERED, SEVERAL, access_patterns
+from ....analysis.nest.sets.access_patterns import SCATTERED, SEVERAL, access_patterns, pairs_read
 from ....analysis.nest.sets.dependence import Dependences
 from ....analysis.nest.values.trip_counts import largest_extent
 from ....dialects.diagnostic import NestorError, fail
@@ -106,6 +106,8 @@ def why_not_worthwhile(loop: ForOp, dependences: Dependences) -> NestorError | N
     if patterns[SEVERAL, False] or patterns[SEVERAL, True]:
         return fail(loop, "an access moves along several axes of its buffer")
     gathers, scatters = patterns[SCATTERED, False], patterns[SCATTERED, True]
+    if not scatters:  # loads of pairs are whole vectors and shuffles; stores to them LLVM puts together
+        gathers -= pairs_read(loop)
     if arithmetic_in(loop) < GATHER_COST * (gathers + scatters):
         return fail(loop, f"{gathers + scatters} accesses are not contiguous, and there is little to compute")
     reductions = _reductions(loop, dependences)

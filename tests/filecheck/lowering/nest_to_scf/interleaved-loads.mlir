@@ -41,3 +41,34 @@ func.func @apart(%x: memref<32xf32>, %y: memref<4xf32>, %z: memref<4xf32>) {
   }
   func.return
 }
+
+// -----
+
+// One element of each of several rows of two that lie side by side, such as the parts of complex numbers: the same.
+// CHECK-LABEL: @rows
+// CHECK:       %[[A:.*]] = vector.load %x[%{{.*}}, %{{.*}}] : memref<?x2xf64>, vector<4xf64>
+// CHECK:       %[[B:.*]] = vector.load %x[%{{.*}}, %{{.*}}] : memref<?x2xf64>, vector<4xf64>
+// CHECK-NEXT:  vector.shuffle %{{.*}}, %[[B]] [0, 1, 5, 7]
+// CHECK-NOT:   gather
+func.func @rows(%x: memref<?x2xf64>, %y: memref<4xf64>) {
+  nest.for "i" %i = 0 to 4 vectorized(4) {
+    %a = nest.load %x[%i + 3, 1] : memref<?x2xf64>
+    nest.store "y" %a, %y[%i] : memref<4xf64>
+  }
+  func.return
+}
+
+// -----
+
+// Rows that are far apart are gathered, and so are rows of more than two elements.
+// CHECK-LABEL: @far_rows
+// CHECK-COUNT-2: vector.gather
+func.func @far_rows(%x: memref<8x2xf64, strided<[16, 1]>>, %z: memref<8x3xf64>, %y: memref<4xf64>) {
+  nest.for "i" %i = 0 to 4 vectorized(4) {
+    %a = nest.load %x[%i, 1] : memref<8x2xf64, strided<[16, 1]>>
+    nest.store "y" %a, %y[%i] : memref<4xf64>
+    %b = nest.load %z[%i, 1] : memref<8x3xf64>
+    nest.store "y" %b, %y[%i] : memref<4xf64>
+  }
+  func.return
+}
