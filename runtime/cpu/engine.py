@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from ...analysis.machine import Cpu
 from .llvm_machine import binding, lock, target_machine
+from .loop_functions import SCALAR, parted
 from .machine_code import MachineCode
 from .threads import answered
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 def _default_level(text: str) -> int:
     """Explicit vectors need tidying only; innermost scalar loops deserve LLVM's loop vectorizer."""
-    return 3 if '"nestor-loops"="scalar"' in text else 1
+    return 3 if SCALAR in text else 1
 
 
 def _optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine, level: int, slp: bool) -> None:
@@ -52,12 +53,23 @@ def _optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine, level: int, s
 def _prepare(text: str, level: int | None, target: Cpu | None) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
     chosen = _default_level(text) if level is None else level
     machine = target_machine(chosen, target)
+    parts = parted(text) if level is None else None
+    if parts is None:
+        return _optimized(text, machine, chosen), machine
+    module = _optimized(parts.vectors, machine, 1)
+    module.link_in(_optimized(parts.loops, machine, chosen))
+    for name in parts.internal:
+        module.get_function(name).linkage = "internal"
+    return module, machine
+
+
+def _optimized(text: str, machine: llvm.TargetMachine, level: int) -> llvm.ModuleRef:
     module = binding().parse_assembly(answered(text))
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
     module.verify()
-    _optimize(module, machine, chosen, slp='"nestor-slp"="off"' not in text)
-    return module, machine
+    _optimize(module, machine, level, slp='"nestor-slp"="off"' not in text)
+    return module
 
 
 def compile_object(text: str, *, opt_level: int | None = None, machine: Cpu | None = None) -> bytes:

@@ -73,7 +73,17 @@ from xdsl.traits import IsTerminator, Pure
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from ...analysis.tensor.extents import Extents
-from ...dialects.nt import CastOp, FusionOp, LoopsOp, ReduceOp, ReshapeOp, YieldOp
+from ...dialects.nt import (
+    BroadcastOp,
+    CastOp,
+    ConstantOp,
+    FromScalarOp,
+    FusionOp,
+    LoopsOp,
+    ReduceOp,
+    ReshapeOp,
+    YieldOp,
+)
 from ...dialects.nt.work import Role, role_of
 from .fusion_access import Accesses
 from .fusion_groups import Edge, Graph, Group, Node
@@ -104,6 +114,7 @@ def fuse_function(function: FuncOp) -> None:
     for block in blocks:
         _separate_sources(block)
         _separate_views(block)
+        _separate_fills(block)
         for span in list(_spans(block)):
             _Span(span, extents).fuse(labels)
 
@@ -197,6 +208,43 @@ def _separate_views(block: Block) -> None:
         if role_of(op) is Role.APART:
             for k, value in enumerate(op.operands):
                 op.operands[k] = _own_view(value, op)
+
+
+def _separate_fills(block: Block) -> None:
+    """Give each run of pure operations its own copy of what repeats a number: one that runs share would be in memory."""
+    runs: dict[Operation, int] = {}
+    starts: list[Operation] = []
+    for op in block.ops:
+        if not starts or _ends_run(op) or _ends_run(starts[-1]):
+            starts.append(op)
+        runs[op] = len(starts) - 1
+    if len(starts) < 3:
+        return
+    for op in reversed(list(block.ops)):
+        if not _is_fill(op):
+            continue
+        copies: dict[int, Operation] = {}
+        for use in list(op.results[0].uses):
+            user = use.operation
+            run = runs.get(user)
+            if run is None or run == runs[op] or not _is_fusable(user):
+                continue
+            if run not in copies:
+                copies[run] = copy = op.clone()
+                block.insert_op_before(copy, starts[run])
+                starts[run], runs[copy] = copy, run
+            user.operands[use.index] = copies[run].results[0]
+
+
+def _ends_run(op: Operation) -> bool:
+    return not op.has_trait(Pure) or op.has_trait(IsTerminator)
+
+
+def _is_fill(op: Operation) -> bool:
+    """Whether an operation is a number, or a view of one: its elements are nowhere in memory."""
+    while role_of(op) is Role.VIEW and isinstance(op, BroadcastOp) and isinstance(op.source.owner, Operation):
+        op = op.source.owner
+    return isinstance(op, FromScalarOp) or (isinstance(op, ConstantOp) and op.splat is not None)
 
 
 def _own_view(value: SSAValue, user: Operation) -> SSAValue:

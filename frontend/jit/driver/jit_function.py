@@ -181,6 +181,7 @@ class JitFunction(Specialiser):
                 return self(*args, **keywords)
         else:
             self._hits += 1
+            self._note_call(invocation.program)
         if invocation.touches:
             return self._call_with_objects(invocation, call[1], out, args, kwargs)
         result = self._answer(invocation, call, out)
@@ -537,6 +538,7 @@ class JitFunction(Specialiser):
         entry = native_entry(call, invocation)
         if entry is not None:
             self._words = fast_call.install(self, type(self).__call__, self._entries, entry)
+            self._installed[id(invocation.program)] = entry
 
     def _before(self, program: Program) -> list[tuple[ArgumentType, ...]]:
         """The arguments of the programs that are asked before this one whether they fit."""

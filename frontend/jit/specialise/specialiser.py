@@ -6,9 +6,11 @@ disk has. Nothing here imports xDSL or LLVM before something is compiled.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar
+from weakref import WeakValueDictionary
 
 from ....dialects.attributes import NT_FASTMATH
 from ....dialects.diagnostic import Diagnostic, NestorError
@@ -39,6 +41,10 @@ MOST_OBJECTS = 64
 
 MOST_STALE = 64
 """Maximum number of programs for one kind of arguments; beyond, those are dropped whose outside values have changed."""
+
+MOST_PROGRAMS = 128
+"""Maximum number of programs of a function that are kept, where NESTOR_PROGRAMS does not say another: one for each value of
+an integer that extents depend on would be without end. What was called longest ago goes first."""
 
 MAX_ATTEMPTS = 16
 """Maximum number of rounds of lowering, each with more known at compile time."""
@@ -89,6 +95,10 @@ class Specialiser(fast_call.NativeCallable):
         """Parameters whose arrays some program writes to."""
         self._of_objects: list[Program] = []
         """Those compiled for one object, oldest first."""
+        self._recent: dict[int, Program] = {}
+        """All programs by their identity; those come last that Python has called last."""
+        self._installed: WeakValueDictionary[int, fast_call.Entry] = WeakValueDictionary()
+        """The native entries, by the identity of their programs."""
         self._rigid: set[Any] = set()
         self._log: list[str] = []
         self._entries: dict[int, fast_call.Entry] = {}
@@ -207,6 +217,7 @@ class Specialiser(fast_call.NativeCallable):
         """A program that was made, which calls find from now on."""
         arguments = program.arguments
         self._compiled.setdefault(without_extents(arguments), []).append((program, kernel))
+        self._recent[id(program)] = program
         self._written.update([arguments[k].group or arguments[k].name for k in program.written])
         family = self._compiled[without_extents(arguments)]
         if len(family) > MOST_STALE:
@@ -219,12 +230,25 @@ class Specialiser(fast_call.NativeCallable):
             self._of_objects.append(program)
         if len(self._of_objects) > MOST_OBJECTS:
             self._forget(self._of_objects.pop(0))
+        if len(self._recent) > most_programs():
+            native = self._installed
+            rarest = next((one for key, one in self._recent.items() if key not in native), program)
+            if rarest is not program:
+                self._forget(rarest)
+                self._log.append(f"forgotten: {', '.join(map(str, rarest.arguments))}")
         return program, kernel
+
+    def _note_call(self, program: Program) -> None:
+        """Python has called a program: others are forgotten before it."""
+        recent = self._recent
+        if len(recent) > 1 and recent.pop(id(program), None) is not None:
+            recent[id(program)] = program
 
     def _forget_all(self) -> None:
         """Let go of all programs, and of what was learned from them."""
         self._compiled.clear()
         self._of_objects.clear()
+        self._recent.clear()
         for found in (self._baked, self._written, self._rigid):
             found.clear()
         self._mutates = None
@@ -238,7 +262,10 @@ class Specialiser(fast_call.NativeCallable):
         self._compiled[family] = rest
         if not rest:
             del self._compiled[family]
-        self._leave_native()
+        self._of_objects = [one for one in self._of_objects if one is not program]
+        self._recent.pop(id(program), None)
+        if id(program) in self._installed:
+            self._leave_native()
 
     def _request(self, types: Types, values: Sequence[Any]) -> disk.Request | None:
         """What is asked of the disk for these arguments; None where nothing is."""
@@ -410,6 +437,12 @@ def calls_python(module: Any) -> bool:
         or op.name == "nt.custom_call"
         for op in module.walk()
     )
+
+
+def most_programs() -> int:
+    """How many programs of a function are kept: NESTOR_PROGRAMS, a positive number."""
+    text = os.environ.get("NESTOR_PROGRAMS", "")
+    return int(text) if text.isdecimal() and int(text) > 0 else MOST_PROGRAMS
 
 
 def _strictness(remarks: Sequence[Diagnostic]) -> UnsupportedError:

@@ -56,7 +56,7 @@ from ....dialects.walk import walk
 NESTS = 6
 """Minimum number of nests of a sequence: fewer are two products, which schedules compute together."""
 
-SAVED = 100
+SAVED = 60
 """Minimum number of operations that are not compiled again."""
 
 

@@ -96,6 +96,28 @@ func.func @island(%a: tensor<8xf64> {nt.mutated}) -> (tensor<8xf64>, tensor<2x8x
   func.return %a1, %d : tensor<8xf64>, tensor<2x8xf64>
 }
 
+// What repeats a number is computed on both sides of an island, and not kept in memory for the other one.
+// CHECK-LABEL: func.func @fill_beside_an_island
+// CHECK:         nt.fusion "b" {
+// CHECK-DAG:       nt.constant dense<1.000000e+00>
+// CHECK-DAG:       nt.broadcast
+// CHECK:         } : tensor<8xf64>
+// CHECK:         nt.loops
+// CHECK:         nt.fusion "d" {
+// CHECK-DAG:       nt.constant dense<1.000000e+00>
+// CHECK-DAG:       nt.broadcast
+// CHECK:           nt.add
+func.func @fill_beside_an_island(%a: tensor<8xf64> {nt.mutated}, %x: tensor<8xf64>) -> (tensor<8xf64>, tensor<8xf64>, tensor<8xf64>) {
+  %one = nt.constant dense<1.0> : tensor<f64>
+  %ones = nt.broadcast %one along [] : tensor<f64> -> tensor<8xf64>
+  %b = nt.subtract %x, %ones : tensor<8xf64>
+  %a1 = nt.loops ins() outs(%a : tensor<8xf64>) {
+  ^bb0(%m: memref<8xf64>):
+  }
+  %d = nt.add %a1, %ones : tensor<8xf64>
+  func.return %a1, %b, %d : tensor<8xf64>, tensor<8xf64>, tensor<8xf64>
+}
+
 // CHECK-LABEL: func.func @inside_control_flow
 // CHECK:         scf.if
 // CHECK:           nt.fusion "y"
