@@ -117,6 +117,9 @@ OUTLINED = "nestor.outlined"
 """Of a function, and of calls of it: what the function that calls it repeats. It touches its arguments alone, writes
 those with a role, and cannot fail but for want of memory. nest-outline-repeated makes both."""
 
+MATH_FUNCTION = "nestor.math"
+"""Of a function: it computes one value from others and nothing else. expand-math makes it, for what is computed often."""
+
 # ---- checks that can fail at run time -----------------------------------------------------------------
 
 SITES = "nestor.sites"

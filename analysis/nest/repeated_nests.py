@@ -6,7 +6,7 @@
 The second pair is the first one with %y for %x, %w1 for %w0, %t.1 for %t and %z for %y. What is compared: operations,
 their properties without names, types, and which values are one and the same. Only nests in the block of a function are
 compared, without checks and calls, over buffers of static shape that overlap no other. Between them allocations and pure
-operations may stand; all else ends a sequence.
+operations may stand; all else ends a sequence. Sequences have a reduction: elementwise nests are one by now.
 
 Runs of equal nests are found by their distance: nests k and k + d for all k of a run. Each run proposes its first d nests
 (or the whole, where it is shorter).
@@ -171,6 +171,10 @@ def _best(
     proposals = sorted(set(_proposals(tokens, sizes, least_nests)), reverse=True)
     best: tuple[int, list[int], int] | None = None
     for _, start, length in [(most, -k, n) for most, k, n in proposals[:MOST_PROPOSALS]]:
+        if not any(
+            isinstance(op, AccumulateOp) for nest in nests[start : start + length] for op in walk(nest)
+        ):
+            continue
         starts = _places(nests, tokens, start, length)
         saved = (len(starts) - 1) * int(sizes[start : start + length].sum())
         if saved >= least_saved and (best is None or saved > best[0]):

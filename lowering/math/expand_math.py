@@ -15,6 +15,8 @@ Expansions carry no fast-math flags: they rely on the order of their operations.
 shorter forms of tan, and tanh of f64. Rare cases that would cost the others (the reduction of large arguments of sin,
 logarithms of denormals, zero and infinity) are branches which a vector takes when one of its lanes has to.
 
+What a module computes often (`OFTEN`) becomes a function that is called, for each type: a hundred sines are one polynomial.
+
 With `kernels`, the same in GPU kernels, of those functions only that CUDA C has none for.
 """
 
@@ -48,11 +50,18 @@ class ExpandMathPass(ModulePass):
 
 def expand_math(module: ModuleOp) -> None:
     """Expand in place every math operation that has no machine instruction."""
-    for function in list(module.body.block.ops):
-        if not isinstance(function, FuncOp) or not any(
-            op.name.startswith(_DIALECTS) for op in walk(function)
-        ):
-            continue
+    computed = 0
+    computing: list[FuncOp] = []
+    for function in module.body.block.ops:
+        if isinstance(function, FuncOp):
+            count = sum(op.name.startswith(_DIALECTS) for op in walk(function))
+            computed += count
+            computing += [function] if count else []
+    if computed >= OFTEN:
+        from .shared_functions import share
+
+        computing += share(module, OFTEN)
+    for function in computing:
         # Most programs compute none: a first call is faster without the forms.
         from .table import expand_function
 
@@ -69,5 +78,8 @@ def expand_in_kernels(module: ModuleOp) -> None:
 
         expand_function(kernel, unless=EXPRESSIONS)
 
+
+OFTEN = 80
+"""Operations of one kind and type from which on they are calls: some nanoseconds each, for 20 ms of compilation."""
 
 _DIALECTS = ("math.", "special.")

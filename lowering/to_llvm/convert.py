@@ -42,7 +42,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 
 from ...analysis.machine import DEFAULT_CPU, Cpu, cpu
-from ...dialects.attributes import NOALIAS, OUTLINED
+from ...dialects.attributes import MATH_FUNCTION, NOALIAS, OUTLINED
 from ...dialects.diagnostic import LoweringError, fail
 from .arith import ARITH, MATH
 from .builder import FunctionBuilder, Handler
@@ -121,7 +121,36 @@ def convert_to_llvm(module: ModuleOp, target: Cpu = _DEFAULT) -> None:
     module.body.block.add_ops([*externals, *state.functions])
 
 
+def _convert_math_function(state: ModuleState, op: func.FuncOp) -> None:
+    """A function of values, which cannot fail."""
+    name = op.sym_name.data
+    b = FunctionBuilder(state, name, handler_of)
+    b.location = op.location
+    for k, source in enumerate(op.body.block.args):
+        b.bind(source, b.entry.insert_arg(lower_type(op, source.type), k))
+    terminator = b.lower_block(op.body.block)
+    assert isinstance(terminator, func.ReturnOp)
+    (result,) = terminator.operands
+    b.emit(llvm.ReturnOp, (b.value(result),))
+    b.finish()
+    types = [arg.type for arg in b.entry.args]
+    attributes = [*b.function_attributes(), NOINLINE]
+    state.functions.append(
+        make_function(
+            name,
+            types,
+            lower_type(op, result.type),
+            b.region,
+            linkage="internal",
+            passthrough=attributes,
+            location=op.location,
+        )
+    )
+
+
 def _convert_function(state: ModuleState, op: func.FuncOp) -> None:
+    if MATH_FUNCTION in op.attributes:
+        return _convert_math_function(state, op)
     if op.function_type.outputs.data:
         raise fail(
             op,

@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import BoolAttr, IntegerAttr, MemRefType, StringAttr,
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...analysis.nest.check_sites import checked_index, raises
-from ...dialects.attributes import AS_WRITTEN, CUSTOM_CALL, KIND, NO_SLP, SITE
+from ...dialects.attributes import AS_WRITTEN, CUSTOM_CALL, KIND, MATH_FUNCTION, NO_SLP, SITE
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.ext.llvm import LoopAnnotationAttr
 from ...dialects.walk import walk
@@ -234,6 +234,10 @@ def _raise(b: FunctionBuilder, op: func.CallOp) -> None:
 
 def _call_kernel(b: FunctionBuilder, op: func.CallOp, callee: func.FuncOp) -> None:
     """Call the kernel of a function of the module; where that fails, this one does."""
+    if MATH_FUNCTION in callee.attributes:
+        result = lower_type(op, op.results[0].type)
+        b.bind(op.results[0], b.call(callee.sym_name.data, [b.value(v) for v in op.arguments], result))
+        return
     if op.results:
         raise fail(op, "calls a function with results", error=LoweringError)
     name = callee.sym_name.data

@@ -5,6 +5,7 @@ import linecache
 import nestor as nt
 import numpy as np
 import pytest
+from nestor.lowering.math import expand_math
 
 X = np.linspace(-2, 2, 7)
 
@@ -37,3 +38,24 @@ def test_what_is_nested_too_deeply_is_refused(deep):
     f = made(f"def f(x):\n    return {deep}\n")
     with pytest.raises(nt.NestorError, match="nested too deeply"):
         nt.jit(f)(X)
+
+
+def sines(count: int):
+    lines = [f"    x = np.sin(x) * {1 + k / 1000} + np.cos(x) * 0.5\n" for k in range(count)]
+    return made("def f(x):\n" + "".join(lines) + "    return x\n")
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+def test_what_is_computed_often_is_a_function_with_the_same_bits(dtype, monkeypatch):
+    x = np.concatenate([np.linspace(-9, 9, 41), [0.0, -0.0, 1e30, np.inf, np.nan]]).astype(dtype)
+    f = sines(5)
+    with np.errstate(invalid="ignore"):
+        expected = nt.jit(f)(x)
+        monkeypatch.setattr(expand_math, "OFTEN", 4)
+        np.testing.assert_array_equal(nt.jit(f)(x), expected)
+        np.testing.assert_array_equal(nt.jit(f)(x[::-2]), expected[::-2])
+
+
+def test_a_hundred_sines_are_as_many_functions_as_two_hundred():
+    counts = [nt.jit(sines(n)).lower(X).as_text("llvm-ir").count("define internal") for n in (3, 100, 200)]
+    assert counts[1] == counts[2] > counts[0]

@@ -18,7 +18,7 @@
 // CHECK-NEXT: nest.for "i"
 // CHECK: nest.store "a" %{{.*}}, %[[A]][%i]
 // CHECK: nest.for "j"
-// CHECK: nest.store "b" %{{.*}}, %b[%j]
+// CHECK: nest.accumulate "b" add %{{.*}}, %b[%j]
 // CHECK: func.return
 func.func @layers(%x: memref<8xf32>, %w: memref<8xf32>, %u: memref<8xf32>, %y: memref<8xf32> {nest.role = "out"}) {
   %one = arith.constant 1.0 : f32
@@ -36,7 +36,7 @@ func.func @layers(%x: memref<8xf32>, %w: memref<8xf32>, %u: memref<8xf32>, %y: m
     %0 = nest.load %a[-%j + 7] : memref<8xf32>
     %1 = arith.addf %0, %one : f32
     %2 = arith.mulf %1, %half : f32
-    nest.store "b" %2, %b[%j] : memref<8xf32>
+    nest.accumulate "b" add %2, %b[%j] : memref<8xf32>
   }
   %c = nest.alloc "c" : memref<8xf32>
   nest.for "i.1" %i = 0 to 8 {
@@ -49,7 +49,7 @@ func.func @layers(%x: memref<8xf32>, %w: memref<8xf32>, %u: memref<8xf32>, %y: m
     %0 = nest.load %c[-%j + 7] : memref<8xf32>
     %1 = arith.addf %0, %one : f32
     %2 = arith.mulf %1, %two : f32
-    nest.store "y" %2, %y[%j] : memref<8xf32>
+    nest.accumulate "y" add %2, %y[%j] : memref<8xf32>
   }
   func.return
 }
@@ -65,7 +65,7 @@ func.func @other_places(%x: memref<8xf32>, %y: memref<8xf32> {nest.role = "out"}
   }
   nest.for "j" %j = 0 to 8 {
     %0 = nest.load %x[%j] : memref<8xf32>
-    nest.store "y" %0, %y[-%j + 7] : memref<8xf32>
+    nest.accumulate "y" add %0, %y[-%j + 7] : memref<8xf32>
   }
   nest.for "i.1" %i = 0 to 8 {
     %0 = nest.load %z[%i] : memref<8xf32>
@@ -73,7 +73,7 @@ func.func @other_places(%x: memref<8xf32>, %y: memref<8xf32> {nest.role = "out"}
   }
   nest.for "j.1" %j = 0 to 8 {
     %0 = nest.load %z[%j] : memref<8xf32>
-    nest.store "z" %0, %z[-%j + 7] : memref<8xf32>
+    nest.accumulate "z" add %0, %z[-%j + 7] : memref<8xf32>
   }
   func.return
 }
@@ -88,7 +88,7 @@ func.func @overlapping(%x: memref<8xf32> {nest.alias_set = 0 : i64}, %y: memref<
   }
   nest.for "j" %j = 0 to 8 {
     %0 = nest.load %x[-%j + 7] : memref<8xf32>
-    nest.store "y" %0, %y[%j] : memref<8xf32>
+    nest.accumulate "y" add %0, %y[%j] : memref<8xf32>
   }
   nest.for "i.1" %i = 0 to 8 {
     %0 = nest.load %x[%i] : memref<8xf32>
@@ -96,7 +96,7 @@ func.func @overlapping(%x: memref<8xf32> {nest.alias_set = 0 : i64}, %y: memref<
   }
   nest.for "j.1" %j = 0 to 8 {
     %0 = nest.load %x[-%j + 7] : memref<8xf32>
-    nest.store "y" %0, %y[%j] : memref<8xf32>
+    nest.accumulate "y" add %0, %y[%j] : memref<8xf32>
   }
   func.return
 }
@@ -105,6 +105,30 @@ func.func @overlapping(%x: memref<8xf32> {nest.alias_set = 0 : i64}, %y: memref<
 // CHECK-NOT: func.call
 // CHECK: func.return
 func.func @frozen(%x: memref<8xf32> {nest.frozen}, %y: memref<8xf32> {nest.role = "out"}) {
+  nest.for "i" %i = 0 to 8 {
+    %0 = nest.load %x[%i] : memref<8xf32>
+    nest.store "y" %0, %y[%i] : memref<8xf32>
+  }
+  nest.for "j" %j = 0 to 8 {
+    %0 = nest.load %x[-%j + 7] : memref<8xf32>
+    nest.accumulate "y" add %0, %y[%j] : memref<8xf32>
+  }
+  nest.for "i.1" %i = 0 to 8 {
+    %0 = nest.load %x[%i] : memref<8xf32>
+    nest.store "y" %0, %y[%i] : memref<8xf32>
+  }
+  nest.for "j.1" %j = 0 to 8 {
+    %0 = nest.load %x[-%j + 7] : memref<8xf32>
+    nest.accumulate "y" add %0, %y[%j] : memref<8xf32>
+  }
+  func.return
+}
+
+// Without a reduction, nt-fuse has made one nest of what belongs together.
+// CHECK-LABEL: func.func @elementwise(
+// CHECK-NOT: func.call
+// CHECK: func.return
+func.func @elementwise(%x: memref<8xf32>, %y: memref<8xf32> {nest.role = "out"}) {
   nest.for "i" %i = 0 to 8 {
     %0 = nest.load %x[%i] : memref<8xf32>
     nest.store "y" %0, %y[%i] : memref<8xf32>
@@ -136,7 +160,7 @@ func.func @checked(%x: memref<8xf32>, %ok: i1, %y: memref<8xf32> {nest.role = "o
   cf.assert %ok, "first" {nestor.kind = "AssertionError"}
   nest.for "j" %j = 0 to 8 {
     %0 = nest.load %x[-%j + 7] : memref<8xf32>
-    nest.store "y" %0, %y[%j] : memref<8xf32>
+    nest.accumulate "y" add %0, %y[%j] : memref<8xf32>
   }
   nest.for "i.1" %i = 0 to 8 {
     %0 = nest.load %x[%i] : memref<8xf32>
@@ -145,7 +169,7 @@ func.func @checked(%x: memref<8xf32>, %ok: i1, %y: memref<8xf32> {nest.role = "o
   cf.assert %ok, "second" {nestor.kind = "AssertionError"}
   nest.for "j.1" %j = 0 to 8 {
     %0 = nest.load %x[-%j + 7] : memref<8xf32>
-    nest.store "y" %0, %y[%j] : memref<8xf32>
+    nest.accumulate "y" add %0, %y[%j] : memref<8xf32>
   }
   func.return
 }
@@ -162,7 +186,7 @@ func.func @unknown_extents(%x: memref<?xf32>, %y: memref<?xf32> {nest.role = "ou
   }
   nest.for "j" %j = 0 to %n {
     %0 = nest.load %x[%j] : memref<?xf32>
-    nest.store "y" %0, %y[-%j + %n - 1] : memref<?xf32>
+    nest.accumulate "y" add %0, %y[-%j + %n - 1] : memref<?xf32>
   }
   nest.for "i.1" %i = 0 to %n {
     %0 = nest.load %x[%i] : memref<?xf32>
@@ -170,7 +194,7 @@ func.func @unknown_extents(%x: memref<?xf32>, %y: memref<?xf32> {nest.role = "ou
   }
   nest.for "j.1" %j = 0 to %n {
     %0 = nest.load %x[%j] : memref<?xf32>
-    nest.store "y" %0, %y[-%j + %n - 1] : memref<?xf32>
+    nest.accumulate "y" add %0, %y[-%j + %n - 1] : memref<?xf32>
   }
   func.return
 }
