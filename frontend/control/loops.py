@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 
 from ..frame.frame import Frame
 from ..frame.recursion import bind, evaluate, test
@@ -34,12 +35,16 @@ from ..values.values import (
     Value,
 )
 from . import slots
+from .grown_lists import grows, with_grown_lists
 from .loop_variables import forget, kept_name, left_by
 from .nest_loops import Carried, Execute, NotElementwise, nest_for, nest_if, nest_while, with_stops
 from .sequences import sequence, trip_count
 from .structured import ELSE, STOPS, Step, read_after, stops_of, without
 from .tensor_control import tensor_for, tensor_if, tensor_while
 from .truth import refuse_assignments, truth
+
+COUNTED = "nestor_counted"
+"""The attribute of a `while` that is a counted loop: of how many iterations is known by then."""
 
 MAX_UNROLL = 64
 """Maximum number of iterations to unroll where a loop cannot stay a loop."""
@@ -50,6 +55,24 @@ SMALL = 8
 
 def for_loop(frame: Frame, node: ast.For, execute: Execute) -> None:
     """`for target in iterable: body`."""
+    _perhaps_growing(frame, node, lambda: _for_loop(frame, node, execute))
+
+
+def _perhaps_growing(frame: Frame, node: ast.For | ast.While, run: Callable[[], None]) -> None:
+    """Compile a loop; where it appends to lists as often as only the run knows, with room for them."""
+    refs = grows(frame, node)
+    if not refs:
+        return run()
+    variables, lost = dict(frame.variables), dict(frame.scope.lost)
+    try:
+        with frame.graph.journal():
+            return run()
+    except UnsupportedError:
+        frame.scope.variables, frame.scope.lost = variables, lost
+    return with_grown_lists(frame, node, refs, run)
+
+
+def _for_loop(frame: Frame, node: ast.For, execute: Execute) -> None:
     iterable = evaluate(frame, node.iter)
     if isinstance(iterable, Masked):
         iterable = settled(frame.graph, iterable)
@@ -64,6 +87,18 @@ def for_loop(frame: Frame, node: ast.For, execute: Execute) -> None:
     if turns is not None and turns <= 0:
         return
     is_range = not isinstance(iterable, Iteration | Array | Lazy | Tensor | Rows)
+    with frame.graph.counting(trip_count(frame, span)):
+        _counted_loop(frame, node, span, at, execute, is_range)
+
+
+def _counted_loop(
+    frame: Frame,
+    node: ast.For,
+    span: Range,
+    at: Callable[[Value], Value],
+    execute: Execute,
+    is_range: bool,
+) -> None:
     forget(frame, node.body if is_range else [node])
     if stops_of(node):
         return _ending_early(frame, node, span, at, execute, kept_name(frame, node) if is_range else None)
@@ -241,6 +276,7 @@ def _ending_early(
     for made in (condition, following, following.right, advance, loop):
         ast.copy_location(made, node)
     setattr(loop, STOPS, stops_of(node))
+    setattr(loop, COUNTED, True)
     setattr(loop, ELSE, read_after(node))
     while_loop(frame, loop, execute)
     for name_ in (counter, stop):
@@ -251,6 +287,11 @@ def _ending_early(
 
 def while_loop(frame: Frame, node: ast.While, execute: Execute) -> None:
     """`while condition: body`."""
+    with frame.graph.counting(None) if not hasattr(node, COUNTED) else nullcontext():
+        _perhaps_growing(frame, node, lambda: _while_loop(frame, node, execute))
+
+
+def _while_loop(frame: Frame, node: ast.While, execute: Execute) -> None:
     frame.at(node)
     forget(frame, node.body)
     if any(isinstance(n, ast.NamedExpr) for n in ast.walk(node.test)):

@@ -12,23 +12,30 @@ row, so neither the row nor what was appended may be written afterwards: both ar
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation
 
 from ..frame.frame import Frame
+from ..frame.objects import place_of
 from ..indexing.subscripts import subscript
 from ..indexing.views import Slice
-from ..interface.errors import DTypeError, Respecialise
-from ..values.arithmetic import as_weak, index_value
+from ..interface.errors import DTypeError, ListGrows, Respecialise
+from ..values.arithmetic import apply, as_weak, index_value
+from ..values.checks import check
 from ..values.contents import as_tensor
-from ..values.extents import Affine
+from ..values.equal_extents import is_open, require_positive
+from ..values.extents import Affine, Atom
 from ..values.graph import Graph
-from ..values.islands import open_island
+from ..values.islands import Island, open_island
 from ..values.numbers import number_kind
 from ..values.promotion import WEAK_DTYPES, Operand, same_operand
+from ..values.selection import as_index
 from ..values.tensors import as_array, reshape
 from ..values.values import (
     Array,
@@ -37,6 +44,7 @@ from ..values.values import (
     Extents,
     Group,
     Rows,
+    Scalar,
     Static,
     Tensor,
     Value,
@@ -47,7 +55,8 @@ from ..values.values import (
     whole,
 )
 
-_IN_A_LIST = "an array that is in a list"
+IN_A_LIST = "an array that is in a list"
+INT = WEAK_DTYPES[int]
 
 
 def rows_array(rows: Rows) -> Array:
@@ -76,14 +85,16 @@ def rows_item(frame: Frame, node: ast.AST, rows: Rows, items: Sequence[Value | S
     return row(frame.graph, rows, items[0])
 
 
-def stacked(frame: Frame, node: ast.AST, rows: Rows) -> Value:
-    """The items as a new array."""
+def stacked(frame: Frame, node: ast.AST, rows: Rows, empty: str | None = None) -> Value:
+    """The items as a new array; `empty` is NumPy's error where there must be one."""
     from ..numpy_api.shapes.rearranging import copy_
 
     if rows.is_open:
         frame.fail(
             node, "the array of a list that grows is not supported inside its loop", "use it after the loop"
         )
+    if empty is not None and is_open(frame.graph, rows.count):
+        require_positive(frame.graph, rows.count, empty)
     return copy_(frame.graph, rows_array(rows))
 
 
@@ -95,13 +106,18 @@ def joined_rows(frame: Frame, node: ast.AST, rows: Rows) -> Value:
     inner = extents[1].known
     if inner is None:
         raise Respecialise(shapes=True, why="the length of what is concatenated")
-    array = stacked(frame, node, rows)
-    return as_array(reshape(frame.graph, as_tensor(frame.graph, array), (extents[0] * inner, *extents[2:])))
+    array = stacked(frame, node, rows, "need at least one array to concatenate")
+    return as_array(reshape(frame.graph, as_tensor(frame.graph, array), (rows.count * inner, *extents[2:])))
 
 
 def append(frame: Frame, node: ast.AST, rows: Rows, item: Value) -> None:
     """`ys.append(item)` in the loop that makes the list."""
     assert rows.ref is not None
+    if rows.cell is not None:
+        place = place_of(frame, node)
+        if place not in rows.places:
+            raise ListGrows(rows.ref, item, place, tuple(frame.graph.turns))
+        return append_counted(frame, node, rows, item)
     if not rows.is_open:
         frame.fail(
             node, "appending to a list that a loop made is not supported after it", "use np.concatenate"
@@ -112,15 +128,51 @@ def append(frame: Frame, node: ast.AST, rows: Rows, item: Value) -> None:
             f"{describe(item)} is appended, and other iterations append {describe(row_like(rows))}",
             "append values of one type and shape",
         )
-    graph, buffer = frame.graph, rows.buffer
+    graph = frame.graph
     frame.at(node)
+    _write(graph, rows, item, lambda island: rows.count)
+    _share(graph, rows, item)
+    frame.variables[rows.ref] = replace(rows, count=rows.count + 1)
+
+
+def append_counted(frame: Frame, node: ast.AST, rows: Rows, item: Value) -> None:
+    """Append to a list whose number of items is in a cell."""
+    graph, cell = frame.graph, rows.cell
+    assert cell is not None
+    if not _fits(frame, rows, item):
+        frame.fail(
+            node,
+            f"{describe(item)} is appended, and elsewhere {describe(row_like(rows))}",
+            "append values of one type and shape",
+        )
+    frame.at(node)
+
+    def next_row(island: Island) -> Affine:
+        count, room = island.load(cell, ()), rows.buffer.extents[0]
+        full = apply(graph, np.less, Scalar(count, INT, int), index_value(room))
+        check(graph, full, "MemoryError", "a list grew beyond what its loop was taken to append")
+        emitter = graph.emitter()
+        island.store(cell, (), emitter.op(arith.AddiOp, (count, emitter.const(1, i64))))
+        return Affine.of(Atom(as_index(graph, count), low=0, high=room + -1))
+
+    _write(graph, rows, item, next_row)
+    _share(graph, rows, item)
+
+
+def _write(graph: Graph, rows: Rows, item: Value, at: Callable[[Island], Affine]) -> None:
+    """Write an item to its row."""
+    buffer = rows.buffer
     frozen, buffer.frozen = buffer.frozen, None
     try:
         with nullcontext(graph.island) if graph.island is not None else open_island(graph) as island:
             value = as_array(item) if isinstance(item, Tensor) and item.extents else item
-            island.assign(Array(buffer, whole(buffer).axes[1:], ((0, rows.count),)), value)
+            island.assign(Array(buffer, whole(buffer).axes[1:], ((0, at(island)),)), value)
     finally:
         buffer.frozen = frozen
+
+
+def _share(graph: Graph, rows: Rows, item: Value) -> None:
+    """What is in a list is not written any more."""
     if isinstance(item, Array) and item.axes:
         owner = None if item.buffer.value is None else item.buffer.value.owner
         if (
@@ -130,13 +182,12 @@ def append(frame: Frame, node: ast.AST, rows: Rows, item: Value) -> None:
         ):
             graph.shared_lists.add(rows.ref)
         freeze(graph, item.buffer)
-    frame.variables[rows.ref] = replace(rows, count=rows.count + 1)
 
 
 def freeze(graph: Graph, buffer: Buffer) -> None:
     """Refuse writes from here on."""
     graph.frozen_buffers.append((buffer, buffer.frozen))
-    buffer.frozen = buffer.frozen or _IN_A_LIST
+    buffer.frozen = buffer.frozen or IN_A_LIST
 
 
 def row_like(rows: Rows) -> Value:
@@ -200,7 +251,7 @@ class Growing:
             shape = Group(tuple([index_value(e) for e in (count, *extents)]))
             array = zeros(graph, shape, Static(dtype))
             assert isinstance(array, Array)
-            array.buffer.frozen = _IN_A_LIST
+            array.buffer.frozen = IN_A_LIST
             rows = Rows(array.buffer, Affine(0), kind, is_an_array, True, name)
             for item in old.items:
                 append(frame, frame.source.node, rows, item)

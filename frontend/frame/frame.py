@@ -49,6 +49,8 @@ class Frame:
         """Arrays made before are those of its callers."""
         self.unrolling = 0
         self.looping = 0
+        self.path: tuple[Any, ...] = ()
+        """The places of the calls that lead to this function."""
         """Loops on tensors around: what they compute may be read in the next iteration."""
         self.handed_on: frozenset[str] = frozenset()
         """Variables that the frame around takes over in the end."""

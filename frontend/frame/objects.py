@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..interface.errors import DTypeError, IndexRangeError, MissingKeyError, UnsupportedError
+from ..interface.errors import DTypeError, IndexRangeError, ListGrows, MissingKeyError, UnsupportedError
 from ..values.arithmetic import require_static
 from ..values.values import NOTHING, Group, Index, Lazy, Masked, Method, Rows, Static, Value, describe
 from . import outside
@@ -65,6 +65,11 @@ def kept(frame: Frame, item: Value, why_fixed: str | None = None) -> Value:
     if isinstance(item, Lazy) and frame.graph.island is not None:
         return frame.graph.island.materialise(item, "item")
     return stored(frame, item, why_fixed)
+
+
+def place_of(frame: Frame, node: ast.AST) -> Any:
+    """What tells a place of the source from others, in functions that are called as well."""
+    return (*frame.path, frame.source.node.name, getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
 
 
 def made_anew(frame: Frame, result: Any) -> Value:
@@ -228,6 +233,8 @@ def call_method(
 
 
 def _append(frame: Frame, node: ast.AST, owner: Group, item: Value) -> Value:
+    if frame.graph.growing is not None and owner.ref in frame.graph.growing:
+        raise ListGrows(owner.ref, item, place_of(frame, node), tuple(frame.graph.turns))
     change(frame, node, owner, (*owner.items, item))
     return Static(None)
 

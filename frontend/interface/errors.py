@@ -82,6 +82,18 @@ class Stopped(Exception):
     """Internal: a `raise` was compiled, and what follows on its path is not reached."""
 
 
+class ListGrows(Exception):
+    """Internal: a loop appends `item` to the list `ref`, which has no room for what this `place` of the source appends.
+    `turns` are the iterations of the loops around, None where they are not counted."""
+
+    def __init__(self, ref: str, item: Any, place: Any, turns: tuple[Any, ...]):
+        super().__init__(ref)
+        self.ref = ref
+        self.item = item
+        self.place = place
+        self.turns = turns
+
+
 class Respecialise(Exception):
     """Internal: lowering needs the values of scalar `arguments`, or all extents (`shapes`), at compile time; or
     arguments are written (`writes`), so that read-only and overlapping ones must be distinguished; or the attributes of

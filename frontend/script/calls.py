@@ -44,7 +44,7 @@ def call(frame: Frame, node: ast.Call, function: Value, args: list[Value], kwarg
     if is_stack and len(args) == 1 and isinstance(args[0], Rows) and not kwargs:
         from ..control.rows import stacked
 
-        return stacked(frame, node, args[0])
+        return stacked(frame, node, args[0], "need at least one array to stack")
     args = [_of_rows(frame, node, function, a) if isinstance(a, Rows) else a for a in args]
     if isinstance(function, Method) and function.function is not None:
         return call_function(frame, node, function.function, [function.receiver, *args], kwargs)

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...dialects.records import changed
 from ..frame.frame import Frame, ReturnSignal
-from ..frame.objects import current, share, stored
+from ..frame.objects import current, place_of, share, stored
 from ..frame.outside import default as default_of
 from ..frame.recursion import evaluate
 from ..interface.errors import DTypeError
@@ -73,6 +73,7 @@ def inline(
         frame.fail(node, f"'{function.__name__}' is {kind}, which is not compiled", SUSPENDED)
     inner, signature = _entered(frame, function)
     name = inner.source.node.name
+    inner.path = place_of(frame, node)
     if frame.depth >= MAX_DEPTH:
         frame.fail(node, f"'{name}' calls itself too deeply; recursion is not compiled")
     if _is_generator(inner.source.node):

@@ -35,6 +35,7 @@ from ...dialects.attributes import (
 from ...dialects.diagnostic import NestorError
 from ...dialects.nt.types import scalar_type
 from ...dialects.records import changed
+from ..control.rows import rows_array
 from ..frame.frame import Frame, ReturnSignal
 from ..frame.objects import current, stored
 from ..interface.argument_types import ArgumentType
@@ -478,7 +479,7 @@ class _Lowering:
                     "returning a list with arrays that others share is not supported",
                     "append copies: ys.append(x[t].copy())",
                 )
-            array = self._output(whole(value.buffer))
+            array = self._output(rows_array(value))
             return Leaf(
                 "rows", value=value.kind if isinstance(value.kind, type) else None, output=array.output
             )

@@ -98,6 +98,10 @@ class Graph:
         """Whether something before may have printed, written to an array, or found an index out of bounds."""
         self.made_in_case: list[SSAValue] = []
         """Arrays that are dropped where nobody reads them (`selection.py`)."""
+        self.turns: list[Affine | None] = []
+        """The iterations of the loops around; None of those that are not counted."""
+        self.growing: set[str] | None = None
+        """The lists, by ref, whose length the run is to count, while their loop is compiled (`grown_lists.py`)."""
         self.counts: list[tuple[Array, Block, Affine]] = []
         """Masks of which the True elements were counted, in which block, and their number."""
         self.is_lazy = True
@@ -216,6 +220,15 @@ class Graph:
             yield
         finally:
             self.is_lazy = before
+
+    @contextmanager
+    def counting(self, turns: Affine | None) -> Iterator[None]:
+        """Around the body of a loop of so many iterations."""
+        self.turns.append(turns)
+        try:
+            yield
+        finally:
+            self.turns.pop()
 
     # ---- contents of arrays -------------------------------------------------------------------------
 

@@ -309,7 +309,8 @@ class Super:
 class Rows:
     """A list that a loop makes (`rows.py`): its first `count` items are those of `buffer`.
 
-    `kind` says how an item takes part in promotion; `is_open` that the loop which appends to it is around.
+    `kind` says how an item takes part in promotion; `is_open` that the loop which appends to it is around. Where that
+    appends on some paths only, the number of items is in `cell`, and there is room for what `places` of the source append.
     """
 
     buffer: Buffer
@@ -318,6 +319,8 @@ class Rows:
     is_array: bool
     is_open: bool
     ref: str | None = None
+    cell: Array | None = None
+    places: frozenset[Any] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)

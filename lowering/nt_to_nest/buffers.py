@@ -191,7 +191,9 @@ class Buffers:
         return self.new_buffer(value) if memref is None else memref
 
     def _copy(self, value: SSAValue, memref: SSAValue, label: str = COPY) -> None:
-        """Write `value` to `memref`, element by element."""
+        """Write `value` to `memref`, element by element; one that holds nothing yet is there already."""
+        if isinstance(value.owner, EmptyOp):
+            return
         self._elements.location = self.scope.current.location
         self._fusions.emit([], [Output(value, memref, label)])
 

@@ -104,22 +104,6 @@ def test_the_loop_is_kept():
 # ---- what is refused --------------------------------------------------------------------------------
 
 
-def on_some_paths(xs):
-    ys = []
-    for t in range(len(xs)):
-        if xs[t, 0] > 1:
-            ys.append(xs[t])
-    return np.stack(ys)
-
-
-def two_a_turn(xs):
-    ys = []
-    for t in range(len(xs)):
-        ys.append(xs[t])
-        ys.append(xs[t])
-    return np.stack(ys)
-
-
 def written_in_place(xs):
     ys = []
     h = np.zeros(2)
@@ -193,8 +177,6 @@ def of_two_types(xs):
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (on_some_paths, "a list of 1 on one path and a list of 0 on another"),
-        (two_a_turn, "a list of 0 on one path and a list of 2 on another"),
         (written_in_place, "'h' is written in place by iterations of this loop"),
         (written_before_and_rebound, "'h' is written in place by iterations of this loop"),
         (written_afterwards, "writing through an array that is in a list"),
