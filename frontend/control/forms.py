@@ -19,6 +19,7 @@ from ..frame.frame import Frame
 from ..frame.objects import current, is_ref, stored
 from ..values.aliases import TAG, aliases_of, fresh_tag, tag_of
 from ..values.arithmetic import convert
+from ..values.extents import Affine
 from ..values.graph import tensor_type
 from ..values.names import ir_name
 from ..values.numbers import number_kind
@@ -207,7 +208,17 @@ def joined_form(frame: Frame, node: ast.AST, name: str, a: Form, b: Form, own: b
             f"start it with the dtype it ends with, or use {name}.astype(...)",
         )
     aliases = tuple(sorted({*a.aliases, *b.aliases}))
-    return replace(a, aliases=aliases, order=a.order if a.order == b.order else None)
+    seen = [_visible(frame, p, q) for p, q in zip(x, y, strict=True)]
+    if any(extent is None for extent in seen):
+        _fail_forms(frame, node, name, a, b)
+    extents = tuple([extent for extent in seen if extent is not None])
+    return replace(a, extents=extents, aliases=aliases, order=a.order if a.order == b.order else None)
+
+
+def _visible(frame: Frame, one: Affine, other: Affine) -> Affine | None:
+    """An extent that is equal on both paths, of values that are known behind them."""
+    seen = frame.graph.visible(one)
+    return frame.graph.visible(other) if seen is None else seen
 
 
 def _fail_forms(frame: Frame, node: ast.AST, name: str, a: Form, b: Form) -> NoReturn:

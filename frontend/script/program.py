@@ -603,6 +603,11 @@ class _Lowering:
 
     def _linear(self, affine: Affine) -> Linear:
         """What the dispatcher computes from the call, and from integers that the program tells it."""
+        if not _is_linear(affine):
+            seen = self.graph.visible(affine)
+            if seen is None:  # known on one path only
+                raise unknown_alias(self.graph)
+            affine = seen
         for atom in affine.atoms():
             if atom.key is None and atom.dim is None and atom.argument is None and atom not in self.told:
                 tensor = as_tensor(self.graph, Index(Affine.of(atom)))

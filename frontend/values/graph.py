@@ -53,6 +53,8 @@ class Graph:
         self.boundscheck = boundscheck
         self.entry = Block()
         self.block = self.entry
+        self._around = [self.entry]
+        """The present block and those around it."""
         self.tensors = self.entry
         """The block of whole arrays: the function's, or that of control flow on tensors."""
         self.externals: dict[str, FunctionType] = {}
@@ -90,7 +92,7 @@ class Graph:
         self.checked: set[Any] = set()
         """Checks of arguments that have been made, and the blocks they are in (`integer_ranges.py`); flags of names that
         have been checked, and where."""
-        self.run_integers: dict[Hashable, Atom] = {}
+        self.run_integers: dict[Hashable, list[Atom]] = {}
         """Numbers that only the run knows, as the integers that indices and extents are made of (`indices.py`)."""
         self.may_stop = False
         """Whether something before may have ended the program: an `assert`, a `raise`."""
@@ -160,12 +162,14 @@ class Graph:
     def inside(self, block: Block) -> Iterator[None]:
         """Insert into `block` for a while."""
         outer, self.block = self.block, block
+        self._around.append(block)
         try:
             yield
         except Stopped:  # nobody answers for what the block is to give
             raise self.error(UnsupportedError, "a raise on every path of this is not supported") from None
         finally:
             self.block = outer
+            self._around.pop()
 
     @contextmanager
     def tensors_inside(self, block: Block) -> Iterator[None]:
@@ -340,8 +344,9 @@ class Graph:
     def _extreme(
         self, op_type: type[Operation], a: Affine, b: Affine, choose: Any, high: Affine | None = None
     ) -> Affine:
-        op = op_type.create(operands=[self.index(a), self.index(b)], result_types=[INDEX])
-        value = self.insert(op)
+        with self._computed_early(a, b):
+            op = op_type.create(operands=[self.index(a), self.index(b)], result_types=[INDEX])
+            value = self.insert(op)
         assert value is not None
         lows = [bound for bound in (a.lower_bound(), b.lower_bound()) if bound is not None]
         low = choose(lows) if len(lows) == 2 or (lows and choose is max) else None
@@ -350,6 +355,41 @@ class Graph:
         if choose is min and b.is_of_extents():
             high = b
         return Affine.of(Atom(value, low=low, high=high, witness=witness, extreme=(op_type.name, a, b)))
+
+    def is_visible(self, value: SSAValue) -> bool:
+        """Whether a value is computed in the present block or one around it."""
+        home = value.owner if isinstance(value.owner, Block) else value.owner.parent
+        return any(block is home for block in self._around)
+
+    def visible(self, affine: Affine) -> Affine | None:
+        """An equal integer of values that are visible here: minima and maxima of others are computed again.
+
+        None where it hangs on what is computed in a block beside this one, on one path of a branch.
+        """
+        total = Affine(affine.constant)
+        for atom, coefficient in affine.terms:
+            seen = self._visible_atom(atom.root())
+            if seen is None:
+                return None
+            total += seen * coefficient
+        return total
+
+    def _visible_atom(self, atom: Atom) -> Affine | None:
+        if atom.key is not None:
+            kind, numerator, divisor = atom.key
+            seen = self.visible(numerator)
+            return None if seen is None else self.assumptions.divided(kind, seen, divisor)
+        if atom.dim is not None or atom.argument is not None or self.is_visible(atom.value):
+            return Affine.of(atom)
+        if atom.extreme is None:
+            return None
+        name, *sides = atom.extreme
+        a, b = [self.visible(side) for side in sides]
+        if a is None or b is None:
+            return None
+        if name == "wrapped":
+            return self.wrapped(a, b)
+        return self.smaller(a, b) if name == arith.MinSIOp.name else self.larger(a, b, atom.high)
 
     def unchecked_index(self, index: Affine, extent: Affine) -> Affine:
         """A Python index that the user says is in bounds: wrapped where it may be negative."""
@@ -360,7 +400,27 @@ class Graph:
 
     def wrapped(self, index: Affine, extent: Affine) -> Affine:
         """A bound of a slice that may be negative, and then counts from the end."""
-        return Affine.of(Atom(self._counted(index, extent), extreme=("wrapped", index, extent)))
+        with self._computed_early(index, extent):
+            return Affine.of(Atom(self._counted(index, extent), extreme=("wrapped", index, extent)))
+
+    @contextmanager
+    def _computed_early(self, *affines: Affine) -> Iterator[None]:
+        """Among whole arrays: insert into the outermost block that sees these integers, behind what it has so far.
+
+        Both sides of a branch then have one extent, which is known behind it.
+        """
+        if self.island is not None:
+            yield
+            return
+        place = 0
+        for atom in (atom for affine in affines for atom in affine.atoms()):
+            if atom.dim is not None or atom.argument is not None or atom.key is not None:
+                continue
+            home = atom.value.owner if isinstance(atom.value.owner, Block) else atom.value.owner.parent
+            found = [k for k, block in enumerate(self._around) if block is home]
+            place = max([place, *(found or [len(self._around) - 1])])
+        with self.inside(self._around[place]):
+            yield
 
     def _counted(self, index: Affine, extent: Affine) -> SSAValue:
         """`index`, or where it is negative `index + extent`."""

@@ -64,16 +64,17 @@ def _element(graph: Graph, array: Array) -> Tensor | Scalar:
 
 def _atom(graph: Graph, value: Tensor | Scalar) -> Atom:
     """The number as an atom: one for all uses of it, so that bounds made of it are equal."""
-    key = _identity(graph, value.ssa)
-    atom = graph.run_integers.get(key)
-    if atom is None:
-        low = 0 if value.dtype.kind in "bu" else None
-        atom = graph.run_integers[key] = Atom(_behind(graph, value), low=low)
-    return atom
+    known = graph.run_integers.setdefault(_identity(graph, value.ssa), [])
+    for atom in known:
+        if graph.is_visible(atom.value):
+            return atom
+    low = 0 if value.dtype.kind in "bu" else None
+    known.append(Atom(_behind(graph, value), low=low))
+    return known[-1]
 
 
 def _identity(graph: Graph, value: SSAValue, depth: int = 16) -> Hashable:
-    """Equal for values of one block that are the same number: computed alike, from the same memory."""
+    """Equal for values that are the same number: computed alike, loads in one block from the same memory."""
     op = value.owner
     if isinstance(op, Block) or op.regions or len(op.results) != 1 or not depth:
         return value
@@ -85,7 +86,8 @@ def _identity(graph: Graph, value: SSAValue, depth: int = 16) -> Hashable:
     elif not isinstance(op, IndexOp) and not op.has_trait(Pure):
         return value
     operands = tuple([_identity(graph, operand, depth - 1) for operand in op.operands])
-    return op.name, op.parent, age, tuple(sorted(op.properties.items(), key=str)), value.type, operands
+    home = None if age is None else op.parent
+    return op.name, home, age, tuple(sorted(op.properties.items(), key=str)), value.type, operands
 
 
 def _behind(graph: Graph, value: Tensor | Scalar) -> SSAValue:

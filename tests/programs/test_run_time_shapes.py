@@ -102,6 +102,24 @@ def one_element(a, p):
     return a[p[0] : p[1]].item(), np.squeeze(a[p[0] : p[1]], axis=0) + 1
 
 
+def on_two_paths(a, p):
+    k = p[0]
+    v = a[k:] if p[1] > 2 else a[k:] * 2
+    t = np.zeros(max(k, 0))
+    if p[1] > 2:
+        t = t + np.ones(max(k, 0))
+    t[: p[1]] = 4
+    return v.sum(), v, t
+
+
+def carried(a, p):
+    v, i = a[p[0] :].copy(), 0
+    while i < p[1]:
+        v = np.tanh(v) + a[p[0] :]
+        i += 1
+    return v
+
+
 def extremes_in_a_loop(a, p):
     s = 0.0
     for i in range(p[1]):
@@ -110,8 +128,8 @@ def extremes_in_a_loop(a, p):
 
 
 PROGRAMS = [
-    appended, comprehended, reshaped, refitted, one_element, extremes_in_a_loop, zeros, tables, filled, counted,
-    repeated_along, in_a_loop, squares, given_back, given_back_from_a_loop,
+    appended, comprehended, reshaped, refitted, one_element, on_two_paths, carried, extremes_in_a_loop, zeros, tables,
+    filled, counted, repeated_along, in_a_loop, squares, given_back, given_back_from_a_loop,
 ]  # fmt: skip
 NATIVE = [tables, filled, repeated_along, in_a_loop, given_back]
 
@@ -190,6 +208,19 @@ def test_a_reshaped_array_without_another_name_is_written():
         agrees(compiled, matrix_of_argument, [n])
     with pytest.raises(nt.UnsupportedError, match="writing through a reshaped view"):
         nt.jit(named)(np.ones(2))
+
+
+def of_two_lengths(a, p):
+    if p[1] > 2:
+        v = a[p[0] :]
+    else:
+        v = a[: p[0]]
+    return v.sum()
+
+
+def test_an_array_of_one_length_or_another_is_refused():
+    with pytest.raises(nt.UnsupportedError, match="on one path and"):
+        nt.jit(of_two_lengths)(np.arange(4.0), np.array([3, 1]))
 
 
 def squeezed(a, p):
