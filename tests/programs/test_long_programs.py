@@ -59,3 +59,25 @@ def test_what_is_computed_often_is_a_function_with_the_same_bits(dtype, monkeypa
 def test_a_hundred_sines_are_as_many_functions_as_two_hundred():
     counts = [nt.jit(sines(n)).lower(X).as_text("llvm-ir").count("define internal") for n in (3, 100, 200)]
     assert counts[1] == counts[2] > counts[0]
+
+
+def tables(x, y):
+    a = x + np.array([1.0, 2.0, 3.0])
+    b = np.array([[1.5], [-2.0]]) * np.array([4.0, 5.0, 6.0])
+    return a * np.array([0.5, 0.25, np.nan]), y - b, np.array([3, 1, 2]) + np.zeros((2, 3), np.int64)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("target", ["cpu", "interp", "cuda-sim"])
+def test_tables_are_not_repeated(target, dynamic):
+    f = nt.jit(tables, target=target, dynamic=dynamic)
+    for rows in (5, 0):
+        arguments = np.random.default_rng(rows).standard_normal((rows, 3)), np.ones((2, 3))
+        for got, wanted in zip(f(*arguments), tables(*arguments), strict=True):
+            np.testing.assert_array_equal(got, wanted)
+
+
+def test_a_table_of_three_is_three_stores_whatever_reads_it():
+    f = made("def f(x):\n    return x + np.array([1.0, 2.0, 3.0])\n")
+    texts = [nt.jit(f).lower(np.zeros((rows, 3))).as_text("nest") for rows in (50, 500)]
+    assert [text.count('nest.store "constant"') for text in texts] == [3, 3]

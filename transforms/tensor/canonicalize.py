@@ -45,7 +45,7 @@ from ...dialects.nt.ops import (
 from ...dialects.nt.reductions import REDUCTIONS
 from ...dialects.nt.types import kind_of, width_of
 from .algebra import BY_ARITY
-from .rules import FOLD_LIMIT, Canonicalize, New, Rule, constant_of, uniform_of
+from .rules import FOLD_LIMIT, REPEATED_LIMIT, Canonicalize, New, Rule, constant_of, uniform_of
 
 # ---- constants and scalars ----------------------------------------------------------------------------
 
@@ -172,9 +172,11 @@ def broadcast_chain(op: BroadcastOp, new: New) -> SSAValue | None:
 
 
 def fold_broadcast(op: BroadcastOp, new: New) -> SSAValue | None:
-    """A small constant of several values is repeated."""
+    """A few values are repeated. A table that becomes larger so is read where it is: each element of a constant is code."""
     array, shape = constant_of(op.source), shape_of(op.result)
-    if array is None or not array.shape or DYNAMIC_INDEX in shape or np.prod(shape) > FOLD_LIMIT:
+    if array is None or not array.shape or DYNAMIC_INDEX in shape:
+        return None
+    if np.prod(shape) > max(array.size, REPEATED_LIMIT):
         return None
     expanded = [1] * len(shape)
     for k, d in enumerate(op.dims):

@@ -22,6 +22,9 @@ from ...dialects.nt.ops import BroadcastOp, ConstantOp, element_of, shape_of
 FOLD_LIMIT = 1024
 """Constants of more elements are not made by folding (splats are: they are one element and a broadcast)."""
 
+REPEATED_LIMIT = 16
+"""Constants that are not larger are made of smaller ones by repeating them."""
+
 
 class New:
     """The operations that a rule makes, in order."""
