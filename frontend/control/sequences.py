@@ -12,6 +12,7 @@ from ..frame.objects import current
 from ..frame.outside import ITERABLES, items
 from ..frame.recursion import items_of_object
 from ..interface.errors import DTypeError, Respecialise
+from ..numpy_api.shapes.flat import flat_view, is_flat
 from ..values.arithmetic import index_value, operate, require_static
 from ..values.contents import as_view
 from ..values.extents import Affine
@@ -49,6 +50,8 @@ def sequence(frame: Frame, node: ast.AST, value: Value) -> Iteration:
         value = items_of_object(frame, node, value)
         assert isinstance(value, Iteration)
         return value
+    if is_flat(value):
+        value = flat_view(frame.graph, value)
     if isinstance(value, Static):
         value = _of_object(frame, node, value)
     if isinstance(value, Range):

@@ -8,7 +8,7 @@ def step(y):            `y` may be an array that the caller goes on with
 from __future__ import annotations
 
 from ..frame.frame import Frame
-from ..values.values import Array, Buffer, Group, Value
+from ..values.values import Array, Buffer, Group, Value, memory_of
 
 
 def arrays_in(variables: dict[str, Value]) -> dict[str, Array]:
@@ -34,12 +34,13 @@ def shown(name: str) -> str:
 
 def other_owner(frame: Frame, name: str, buffer: Buffer, variables: dict[str, Value]) -> str | None:
     """Who sees what is written to the array `name` of `variables`, but itself; None when nobody does."""
-    if buffer.argument is not None:
+    memory = memory_of(buffer)
+    if memory.argument is not None:
         return "the caller sees what is written to it"
     for other, array in arrays_in(variables).items():
-        if other != name and array.buffer is buffer:
+        if other != name and memory_of(array.buffer) is memory:
             holder = f"'{other}'" if other.isidentifier() else "an item of an object"
             return f"{holder} is the same array"
-    if buffer.serial < frame.entered:
+    if memory.serial < frame.entered:
         return "the function's caller sees what is written to it"
     return None

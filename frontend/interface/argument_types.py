@@ -99,8 +99,13 @@ def static_type(name: str, value: Any, group: str | None = None) -> ArgumentType
 _NAMES = frozenset(("complex64", "complex128", "bfloat16"))
 
 
+def is_element_type(dtype: np.dtype) -> bool:
+    """Whether arrays of it can be arguments."""
+    return dtype.isnative and (dtype.name in _NAMES or (dtype.kind in "biuf" and dtype.itemsize <= 8))
+
+
 def _check_dtype(name: str, dtype: np.dtype) -> None:
-    if dtype.isnative and (dtype.name in _NAMES or (dtype.kind in "biuf" and dtype.itemsize <= 8)):
+    if is_element_type(dtype):
         return
     what = (
         "objects"

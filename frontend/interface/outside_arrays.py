@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from .argument_types import is_element_type
 from .captured import Step, looked_up, reader_of
 
 
@@ -69,11 +70,7 @@ NO_INPUTS = Inputs()
 
 def can_be_input(value: Any) -> bool:
     """Whether an array is of a kind that programs take as an argument."""
-    if type(value) is not np.ndarray and type(value) is not np.memmap:
-        return False
-    dtype = value.dtype
-    plain = dtype.kind in "biuf" and dtype.itemsize <= 8
-    return dtype.isnative and (plain or dtype.name == "bfloat16")
+    return (type(value) is np.ndarray or type(value) is np.memmap) and is_element_type(value.dtype)
 
 
 def input_name(owner: Any, step: Step, place: Any, name_of_owner: str, taken: Callable[[str], bool]) -> str:

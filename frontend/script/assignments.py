@@ -70,6 +70,12 @@ def bind(frame: Frame, target: ast.expr, value: Value) -> None:
             owner, key = _item(frame, target)
             return _set_item(frame, target, owner, key, value)
         return _store(frame, target, lambda: value)
+    if isinstance(target, ast.Attribute) and target.attr == "flat":
+        owner = evaluate(frame, target.value)
+        if isinstance(owner, Array):
+            whole = ast.copy_location(ast.Constant(Ellipsis), target)
+            part = ast.copy_location(ast.Subscript(target, whole, ast.Store()), target)
+            return _store(frame, part, lambda: value)
     if isinstance(target, ast.Attribute):
         owner = _owner(frame, target.value)
         part = _part_of(owner, target.attr)
@@ -260,15 +266,25 @@ def _unpack_starred(
 def _assign_subscript(frame: Frame, target: ast.Subscript, value_node: ast.expr) -> None:
     """`a[...] = expression`: outside loops the expression is computed where it is stored, when it can be."""
     if frame.graph.island is not None or _overwrites(frame, target):
-        value = evaluate(frame, value_node)
+        value = _apart(frame, evaluate(frame, value_node))
         return _store(frame, target, lambda: value)
     if not any(isinstance(n, ast.Call) for n in ast.walk(value_node)):
         try:
             return _store(frame, target, lambda: evaluate(frame, value_node))
         except UnsupportedError:
             pass  # what follows says the same again, or does it on whole tensors
-    value = evaluate(frame, value_node)
+    value = _apart(frame, evaluate(frame, value_node))
     _store(frame, target, lambda: value)
+
+
+def _apart(frame: Frame, value: Value) -> Value:
+    """What is assigned, as it is now where its memory is known in other shapes too: it may be what is written."""
+    is_shown = isinstance(value, Array) and (value.buffer.through is not None or value.buffer.is_shown)
+    if not is_shown or frame.graph.island is not None:
+        return value
+    from ..values.contents import as_tensor
+
+    return as_tensor(frame.graph, value)
 
 
 def _overwrites(frame: Frame, target: ast.Subscript) -> bool:
@@ -287,6 +303,7 @@ def _store(frame: Frame, target: ast.Subscript, compute: Callable[[], Value]) ->
     from ..indexing.index_arrays import is_advanced
     from ..indexing.stores import overwrite
     from ..indexing.views import view
+    from ..numpy_api.shapes.flat import is_flat, place
     from ..values.islands import open_island, require_real
 
     graph = frame.graph
@@ -296,10 +313,13 @@ def _store(frame: Frame, target: ast.Subscript, compute: Callable[[], Value]) ->
     owner = _owner(frame, target.value)
     if isinstance(owner, Static) and type(owner.raw) in (list, dict):
         refuse_outside(frame, target, f"a {type(owner.raw).__name__}")
-    if not isinstance(owner, Array):
+    if not isinstance(owner, Array) and not is_flat(owner):
         frame.fail(target, f"{describe(owner)} does not support item assignment", None, DTypeError)
     items = as_indices(frame, target, subscript_items(frame, target.slice))
     frame.at(target)
+    if is_flat(owner):
+        owner, items = place(graph, owner, items)
+    assert isinstance(owner, Array)
     if is_advanced(items):
         _refuse_parts_at(frame, target, owner)
         value = _number(frame, target, compute())
@@ -383,7 +403,7 @@ def _combined(frame: Frame, node: ast.AugAssign, present: Value) -> Value:
             change(frame, node, present, (*present.items, *listed(frame, node, operand)))
             return present
         return combined(frame, node, node.op, present, operand)
-    operand = evaluate(frame, node.value)
+    operand = _apart(frame, evaluate(frame, node.value))
     frame.at(node)
     if has_attributes(operand):
         return combined(frame, node, node.op, present, operand)
@@ -400,6 +420,7 @@ def _augmented_subscript(frame: Frame, node: ast.AugAssign, name: str) -> None:
     from ..indexing.index_arrays import is_advanced
     from ..indexing.views import view
     from ..numpy_api.in_place import check_operands, check_update
+    from ..numpy_api.shapes.flat import is_flat, place
     from ..values.islands import open_island
     from .conditions import without_effects
 
@@ -412,9 +433,12 @@ def _augmented_subscript(frame: Frame, node: ast.AugAssign, name: str) -> None:
             refuse_outside(frame, node.target, f"a {type(owner.raw).__name__}")
         _combined(frame, node, present)
         return
-    if not isinstance(owner, Array):
+    if not isinstance(owner, Array) and not is_flat(owner):
         frame.fail(node.target, f"{describe(owner)} does not support item assignment", None, DTypeError)
     items = as_indices(frame, node, subscript_items(frame, node.target.slice))
+    if is_flat(owner):
+        owner, items = place(graph, owner, items)
+    assert isinstance(owner, Array)
     if is_advanced(items):
         _refuse_parts_at(frame, node.target, owner)
         operand = evaluate(frame, node.value)
@@ -426,6 +450,7 @@ def _augmented_subscript(frame: Frame, node: ast.AugAssign, name: str) -> None:
             frame.at(node)
             view(graph, owner, items)
             operand = evaluate(frame, node.value)
+        operand = _apart(frame, operand)
         frame.at(node)
         check_writable(graph, owner.buffer)
         with open_island(graph) as island:

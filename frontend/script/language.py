@@ -8,7 +8,9 @@ from types import FunctionType
 
 from ..frame.frame import Frame
 from ..numpy_api.elements.ufuncs import COMPOSITES
+from ..values.contents import refresh
 from ..values.language import Language
+from ..values.reshaped import write_through
 from ..values.selection import settled
 from ..values.values import Closure, Late, Value
 from .assignments import bind
@@ -49,5 +51,18 @@ def _late(frame: Frame, node: ast.Name, late: Late) -> Value:
 
 
 LANGUAGE = Language(
-    COMPOSITES, evaluate, _test, execute, bind, call, _inline, _listed, _late, truth_of, items_of, settled
+    COMPOSITES,
+    evaluate,
+    _test,
+    execute,
+    bind,
+    call,
+    _inline,
+    _listed,
+    _late,
+    truth_of,
+    items_of,
+    refresh,
+    write_through,
+    settled,
 )

@@ -686,6 +686,8 @@ def _is_own(buffer: Buffer) -> bool:
 def _may_be_older(source: Array, buffer: Buffer) -> bool:
     """Whether a reshaped array may be a copy that NumPy made before what it was made of was written."""
     assert buffer.origin is not None
+    if buffer.through is not None:
+        return False
     origin, age = buffer.origin
     is_view = source.whole and source.buffer.dense and source.buffer.order is None
     return origin.age != age and not is_view

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 def subscript_of(frame: Frame, node: ast.Subscript) -> Value:
     from ..control.rows import rows_item
     from ..indexing.subscripts import subscript
+    from ..numpy_api.shapes.flat import flat_item, is_flat
     from ..numpy_api.shapes.grids import maker
 
     owner = evaluate(frame, node.value)
@@ -32,6 +33,10 @@ def subscript_of(frame: Frame, node: ast.Subscript) -> Value:
         items = subscript_items(frame, node.slice)
         frame.at(node)
         return special_methods.item(frame, node, owner, key_value(frame, node, items))
+    if is_flat(owner):
+        items = subscript_items(frame, node.slice)
+        frame.at(node)
+        return flat_item(frame.graph, owner, items)
     if isinstance(owner, Static) and not is_sequence(owner):
         make = maker(owner.raw)
         if make is None:

@@ -80,11 +80,18 @@ def read(graph: Graph, array: Array) -> Tensor:
     check_fresh(graph, buffer)
     if buffer.shared is not None and graph.island is None:
         return _staged(graph, array)
+    refresh(graph, buffer)
     assert buffer.value is not None
     tensor = Tensor(buffer.value, buffer.dtype, buffer.extents, order=buffer.order)
     if array.whole:
         return tensor
     return _permuted(graph, _windowed(graph, tensor, array), array)
+
+
+def refresh(graph: Graph, buffer: Buffer) -> None:
+    """Look what a view of another shape shows by now."""
+    if buffer.through is not None:
+        buffer.value = reshape(graph, read(graph, buffer.through), buffer.extents).ssa
 
 
 def _staged(graph: Graph, array: Array) -> Tensor:

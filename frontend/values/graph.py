@@ -239,6 +239,8 @@ class Graph:
     def update(self, buffer: Buffer, value: SSAValue) -> None:
         """From here on the array has these contents."""
         self.has_acted = True
+        if buffer.through is not None:
+            return self.language.write_through(self, buffer, value)
         self.note_write(buffer)
         buffer.value = value
         buffer.version += 1

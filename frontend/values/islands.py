@@ -54,6 +54,7 @@ from .values import (
     describe,
     extents_of,
     is_number,
+    memory_of,
     operand_of,
     shape_text,
     whole,
@@ -76,6 +77,8 @@ class Island:
         self._stand_ins = Block()
         self._memrefs: dict[Buffer, SSAValue] = {}
         self._written: dict[Buffer, None] = {}
+        self._shapes: dict[Buffer, dict[Buffer, None]] = {}
+        """The arrays that are used, by the one whose memory they show."""
         self._stores: list[Buffer] = []
         self._ages: dict[SSAValue, int] = {}
         """Of loads: how many stores were compiled before them."""
@@ -91,6 +94,7 @@ class Island:
             self.graph.has_acted |= buffer.local is None
             check_writable(self.graph, buffer)
         check_fresh(self.graph, buffer, self._written)
+        self._check_shapes(buffer, write)
         if write:
             self._written[buffer] = None
             self._stores.append(buffer)
@@ -105,6 +109,17 @@ class Island:
             memref.name_hint = ir_name(buffer.name) or None
             self._memrefs[buffer] = memref
         return memref
+
+    def _check_shapes(self, buffer: Buffer, write: bool) -> None:
+        """Refuse to write memory that is used in two shapes: each has a memref of its own."""
+        used = self._shapes.setdefault(memory_of(buffer), {})
+        used[buffer] = None
+        if len(used) > 1 and (write or any(other in self._written for other in used)):
+            raise self.graph.error(
+                UnsupportedError,
+                f"'{buffer.name or 'an array'}' is written in one shape and used in another in the same loop or statement",
+                "use one of the two, or copy what is read before: y = x.copy()",
+            )
 
     def allocate(self, name: str, dtype: np.dtype, extents: Extents) -> Buffer:
         """A buffer that lives until the end of the block."""
@@ -377,6 +392,8 @@ class Island:
             argument = self.body.insert_arg(memref.type, len(self.body.args))
             argument.name_hint = memref.name_hint
             memref.replace_all_uses_with(argument)
+        for buffer in (*ins, *outs):
+            self.graph.language.refresh(self.graph, buffer)
         op = LoopsOp([b.value for b in ins], [b.value for b in outs], Region(self.body))  # pyright: ignore
         self.graph.insert(op)
         for buffer, result in zip(outs, op.results_, strict=True):

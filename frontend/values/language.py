@@ -29,5 +29,9 @@ class Language:
     """The variable of a loop, read after it: `late(frame, node, value)`."""
     truth_of_object: Callable[..., Value]
     items_of_object: Callable[..., Value]
+    refresh: Callable[..., None]
+    """Look what a view of another shape shows by now: `refresh(graph, buffer)`."""
+    write_through: Callable[..., None]
+    """What is written to a view of another shape goes to its array: `write_through(graph, buffer, value)`."""
     settled: Callable[[Any, Masked], Array]
     """What a mask selects as an array: `settled(graph, masked)`."""

@@ -136,6 +136,8 @@ class Buffer:
     one of several arrays of the program: of the loop or branch that gave it, these are the `sources`. `place` says
     which of the arrays that change places in a loop it was before. `serial` orders buffers by when they were made.
     `selection` is what a mask selects that it holds, as long as its value is that.
+    `through` is the array whose memory it shows in another shape (`reshaped.py`): its `value` is what that held when it was
+    last read. `is_shown` says that there are such views of it.
     """
 
     value: SSAValue | None
@@ -158,6 +160,8 @@ class Buffer:
     overlapping: Sequence[Buffer] = ()
     dense: bool = True
     derived: tuple[Any, ...] | None = None
+    through: Array | None = None
+    is_shown: bool = False
     joined: bool = False
     selection: tuple[Masked, SSAValue] | None = None
     sources: frozenset[Buffer] = frozenset()
@@ -223,6 +227,13 @@ class Array:
             axis.stride == 1 and (k == 0 or axis.extent.equals(buffer.extents[first + k]))
             for k, axis in enumerate(axes)
         )
+
+
+def memory_of(buffer: Buffer) -> Buffer:
+    """The array whose memory a buffer shows."""
+    while buffer.through is not None:
+        buffer = buffer.through.buffer
+    return buffer
 
 
 def whole(buffer: Buffer) -> Array:

@@ -13,6 +13,8 @@ def check_writable(graph: Graph, buffer: Buffer) -> None:
     """Raise for a write to what must not or cannot be written."""
     if buffer.argument is not None and not graph.may_write:
         raise Respecialise(writes=True, why=f"it writes to '{buffer.name}'")
+    if buffer.through is not None:
+        check_writable(graph, buffer.through.buffer)
     if buffer.read_only:
         raise graph.error(ReadOnlyError, "assignment destination is read-only")
     if buffer.frozen is not None:
@@ -46,10 +48,12 @@ def check_fresh(graph: Graph, buffer: Buffer, written: Collection[Buffer] = ()) 
         return
     source, age = buffer.origin
     check_fresh(graph, source, written)
+    if buffer.through is not None:
+        age = source.age  # it is looked at anew
     if is_newer(source, age):
         raise graph.error(
             UnsupportedError,
-            f"{buffer.frozen} is read after {_written(source)}; the update would be missed",
+            f"{buffer.frozen or 'a reshaped view'} is read after {_written(source)}; the update would be missed",
             "take it again after the write, or copy it before: x.copy()",
         )
 

@@ -7,11 +7,12 @@ from collections.abc import Callable
 import numpy as np
 
 from ...indexing.views import transposed
-from ...interface.errors import MissingAttributeError, ShapeError
+from ...interface.errors import MissingAttributeError, ShapeError, UnsupportedError
 from ...values.arithmetic import index_value, operate
 from ...values.contents import as_view
 from ...values.graph import Graph
 from ...values.promotion import WEAK_DTYPES
+from ...values.reshaped import steps_of
 from ...values.values import Group, Method, Static, Value, describe, extents_of, operand_of
 from ..registry import FUNCTIONS
 
@@ -56,6 +57,23 @@ def nbytes(graph: Graph, value: Value) -> Value:
     return operate(graph, "multiply", size(graph, value), Static(itemsize))
 
 
+def flat(graph: Graph, value: Value) -> Method:
+    _require_numpy(graph, value, "flat")
+    return Method(as_view(graph, value), "flat")
+
+
+def strides(graph: Graph, value: Value) -> Group:
+    """In bytes, where they are known while compiling."""
+    _require_numpy(graph, value, "strides")
+    array = as_view(graph, value)
+    steps = steps_of(array)
+    if steps is None:
+        raise graph.error(
+            UnsupportedError, "strides that are not known while compiling are not supported", "pass x.strides"
+        )
+    return Group(tuple([Static(step * array.dtype.itemsize) for step in steps]))
+
+
 def _require_numpy(graph: Graph, value: Value, name: str) -> None:
     """Python numbers have none of these."""
     if isinstance(value, Method) or isinstance(operand_of(value), type):
@@ -73,6 +91,8 @@ ATTRIBUTES: dict[str, Callable[[Graph, Value], Value]] = {
     "T": transpose,
     "mT": matrix_transpose,
     "nbytes": nbytes,
+    "flat": flat,
+    "strides": strides,
     "real": lambda graph, value: FUNCTIONS[np.real](graph, value),
     "imag": lambda graph, value: FUNCTIONS[np.imag](graph, value),
 }

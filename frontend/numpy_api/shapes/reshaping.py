@@ -20,6 +20,7 @@ from ...values.extents import Affine, Atom
 from ...values.graph import Graph
 from ...values.indices import integer_of
 from ...values.islands import Island
+from ...values.reshaped import can_be_through, is_view, through_view
 from ...values.tensors import as_array
 from ...values.tensors import reshape as reshape_tensor
 from ...values.values import (
@@ -88,9 +89,9 @@ def _order(graph: Graph, order: Value | None) -> bool:
 def _reordered(graph: Graph, a: Value, shape: Extents, order: Value | None, how: str = "reshape") -> Value:
     extents = extents_of(a)
     if not _order(graph, order):
-        return _reshaped(graph, a, _inferred(graph, extents, shape), how)
+        return _reshaped(graph, a, inferred(graph, extents, shape), how)
     reverse = transposed(as_view(graph, a), range(len(extents))[::-1])
-    result = _reshaped(graph, reverse, _inferred(graph, extents, shape)[::-1], how)
+    result = _reshaped(graph, reverse, inferred(graph, extents, shape)[::-1], how)
     return transposed(as_view(graph, result), range(len(shape))[::-1])
 
 
@@ -138,7 +139,7 @@ def _flatten(graph: Graph, a: Value, order: Value | None = None) -> Value:
 handles(method="flatten")(_flatten)
 
 
-def _inferred(graph: Graph, old: Extents, new: Extents) -> Extents:
+def inferred(graph: Graph, old: Extents, new: Extents) -> Extents:
     """`new` with its -1 worked out."""
     holes = [k for k, e in enumerate(new) if e.known == -1]
     if len(holes) > 1:
@@ -218,7 +219,8 @@ def _cannot(graph: Graph, old: Extents, new: Extents) -> Exception:
 
 
 def _reshaped(graph: Graph, a: Value, extents: Extents, how: str = "reshape") -> Value:
-    """NumPy shares memory where it can; here the result is the value at this moment, and writes through it are refused.
+    """A view where NumPy gives one, a copy where it makes one. Where the strides do not say which, it is the value at this
+    moment, through which nothing is written.
 
     `how`: "ravel" is a view of what lies element after element only, "reshape" wherever strides allow one.
     """
@@ -227,10 +229,15 @@ def _reshaped(graph: Graph, a: Value, extents: Extents, how: str = "reshape") ->
             UnsupportedError, "reshape inside loops is not supported", "reshape before the loop"
         )
     array = as_view(graph, a)
-    if _is_affine(graph, array.extents, extents):
-        tensor = reshape_tensor(graph, read(graph, array), extents)
-    else:
+    is_affine = _is_affine(graph, array.extents, extents)
+    tensor = reshape_tensor(graph, read(graph, array), extents) if is_affine else None
+    if tensor is None:
         tensor = read(graph, _moved(graph, array, extents))
+    shares = is_view(array, extents) if how == "reshape" or array.is_row_major else None
+    if isinstance(a, Tensor) or shares is False:
+        return as_array(tensor)
+    if shares and is_affine and can_be_through(array):
+        return through_view(array, tensor)
     return frozen_view(graph, array, tensor, "a reshaped view", ("reshape" if array.is_row_major else how,))
 
 
@@ -268,7 +275,7 @@ def _moved(graph: Graph, array: Array, extents: Extents) -> Array:
 
 def reshape_to(graph: Graph, a: Value, shape: Extents, new: bool = False) -> Value:
     """`a` reshaped; `new`: as an array of its own, which shares nothing."""
-    extents = _inferred(graph, extents_of(a), shape)
+    extents = inferred(graph, extents_of(a), shape)
     if not new:
         return _reshaped(graph, a, extents)
     if graph.island is None and not _is_affine(graph, extents_of(a), extents):
@@ -279,12 +286,12 @@ def reshape_to(graph: Graph, a: Value, shape: Extents, new: bool = False) -> Val
     island = graph.island
 
     def at(index: Sequence[Affine]) -> SSAValue:
-        return island.load(array, _unravelled(graph, index, extents, array.extents))
+        return island.load(array, unravelled(graph, index, extents, array.extents))
 
     return Lazy(array.dtype, extents, at, (opaque(array),))
 
 
-def _unravelled(graph: Graph, index: Sequence[Affine], new: Extents, old: Extents) -> list[Affine]:
+def unravelled(graph: Graph, index: Sequence[Affine], new: Extents, old: Extents) -> list[Affine]:
     """The index of an element in an array of shape `old` that has `index` when it is reshaped to `new`."""
     if any(e.known is None for e in (*new[1:], *old[1:])):
         raise graph.error(UnsupportedError, "a reshape of unknown extents inside loops is not supported")
