@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..values.contents import as_view
+from ..values.contents import as_view, read
 from ..values.graph import Graph
-from ..values.values import Static, Value
-from .views import Item, element, view
+from ..values.tensors import as_array
+from ..values.values import Static, Value, is_array
+from .views import Item, Slice, element, view
 
 
 def subscript(graph: Graph, value: Value, items: Sequence[Item]) -> Value:
@@ -19,4 +20,9 @@ def subscript(graph: Graph, value: Value, items: Sequence[Item]) -> Value:
         return gather(graph, value, items)
     array = view(graph, as_view(graph, value), items)
     ellipsis = any(isinstance(i, Static) and i.value is Ellipsis for i in items)
-    return array if array.axes or ellipsis else element(graph, array)
+    if not array.axes and not ellipsis:
+        return element(graph, array)
+    if not any(not isinstance(i, Slice) and is_array(i) for i in items):
+        return array
+    # An array of rank 0 is an integer, but what it selects is a copy.
+    return as_array(read(graph, array)) if graph.island is None else graph.island.materialise(array, "t")

@@ -87,6 +87,8 @@ def expanded(graph: Graph, items: Sequence[Item], rank: int) -> list[Item]:
 def _checked(graph: Graph, item: Item, axis: Axis, name: str, position: int) -> Affine:
     """An integer index, in bounds."""
     assert not isinstance(item, Slice)
+    if isinstance(item, Array) and not item.axes and item.dtype.kind in "iu":
+        item = element(graph, item)
     index = affine_of(item)
     if isinstance(item, Static) and isinstance(item.value, bool | np.bool_):
         index = None

@@ -40,9 +40,16 @@ def invoke(graph: Graph, name: str, handler: Handler, args: list[Value], kwargs:
         from .outputs import output_of, store
 
         out = output_of(graph, name, bound.arguments)
+        is_total = name.strip("().").removeprefix("np.") in _OF_THE_TYPE_OF_OUT
+        if out is not None and is_total and bound.arguments.get("dtype") is None:
+            bound.arguments["dtype"] = Static(out.dtype)
         if out is not None:
             return store(graph, name, out, handler(*bound.args, **bound.kwargs))
     return handler(graph, *args, **kwargs)
+
+
+_OF_THE_TYPE_OF_OUT = frozenset(("sum", "prod", "cumsum", "cumprod"))
+"""What NumPy computes in the element type of `out=`, where no dtype is given."""
 
 
 @functools.lru_cache(maxsize=256)

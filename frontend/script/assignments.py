@@ -22,6 +22,7 @@ from ..values.values import (
     Group,
     Iteration,
     Lazy,
+    Range,
     Scalar,
     Static,
     Tensor,
@@ -81,7 +82,7 @@ def bind(frame: Frame, target: ast.expr, value: Value) -> None:
         part = _part_of(owner, target.attr)
         if part is not None:
             frame.at(target)
-            return store_window(frame.graph, part, _number(frame, target, value))
+            return store_window(frame.graph, part, _number(frame, target, value, part))
         return set_attribute(frame, target, owner, target.attr, value)
     frame.fail(target, "this target is not supported", "assign to names, items and attributes")
 
@@ -322,19 +323,19 @@ def _store(frame: Frame, target: ast.Subscript, compute: Callable[[], Value]) ->
     assert isinstance(owner, Array)
     if is_advanced(items):
         _refuse_parts_at(frame, target, owner)
-        value = _number(frame, target, compute())
+        value = _number(frame, target, compute(), owner)
         frame.at(target)
         require_real(graph, owner.dtype, value)
         return scatter(graph, owner, items, value)
     if graph.island is not None:
-        value = _number(frame, target, compute())
+        value = _number(frame, target, compute(), owner)
         frame.at(target)
         return graph.island.assign(view(graph, owner, items), value)
     if _overwrites(frame, target) and owner.whole:
-        return overwrite(graph, owner, _number(frame, target, compute()))
+        return overwrite(graph, owner, _number(frame, target, compute(), owner))
     check_writable(graph, owner.buffer)
     with open_island(graph) as island:
-        value = _number(frame, target, compute())
+        value = _number(frame, target, compute(), owner)
         frame.at(target)
         window = view(graph, owner, items)
         island.assign(window, as_readable(value))
@@ -351,7 +352,16 @@ def _is_plain(node: ast.expr) -> bool:
     )
 
 
-def _number(frame: Frame, node: ast.AST, value: Value) -> Value:
+def _number(frame: Frame, node: ast.AST, value: Value, owner: Array) -> Value:
+    """What is stored: a number or an array, also of nested lists, which NumPy makes an array of the type of `owner`."""
+    if isinstance(value, Range) and value.start.known is not None and value.stop.known is not None:
+        value = Static(tuple(range(value.start.known, value.stop.known, value.step)))
+    is_list = isinstance(value, Group) and value.kind in (tuple, list)
+    if is_list or is_sequence(value):
+        from ..values.nested import array_of
+
+        frame.at(node)
+        return array_of(frame.graph, value, owner.dtype)
     if not is_number(value):
         frame.fail(node, f"{describe(value)} cannot be stored in an array", None, DTypeError)
     return value

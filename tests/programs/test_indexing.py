@@ -307,10 +307,6 @@ def shapes_differ(x):
     return x[np.array([0, 1]), np.array([0, 1, 2])]
 
 
-def flat_iterator(x):
-    return x.flat
-
-
 def stacked_selected(x):
     return np.stack([x[x > 0], x[x > 0]])
 
@@ -328,7 +324,6 @@ REFUSALS = [
     (wrong_mask, np.ones(3), IndexError, "boolean index did not match indexed array along axis 0"),
     (by_floats, np.ones(3), IndexError, "must be of integer"),
     (shapes_differ, np.ones((3, 3)), IndexError, "could not be broadcast together with shapes"),
-    (flat_iterator, np.ones(3), nt.UnsupportedError, "the attribute 'flat'"),
 ]
 
 

@@ -98,6 +98,12 @@ def empty(graph: Graph, shape: Value, dtype: Value | None = None, order: Value |
     return zeros(graph, shape, dtype, order)
 
 
+@handles(np.ndarray)
+def ndarray(graph: Graph, shape: Value, dtype: Value | None = None, *, order: Value | None = None) -> Value:
+    """Elements that are never written are zero, as those of `np.empty`."""
+    return zeros(graph, shape, dtype, order)
+
+
 @handles(np.full)
 def full(
     graph: Graph, shape: Value, fill_value: Value, dtype: Value | None = None, order: Value | None = None
