@@ -142,15 +142,59 @@ def _guard_dict(
 def _guard_list(
     f: FunctionText, offsets: Offsets, group: str, owner: str, pairs: str, count: str, after: str
 ) -> None:
-    size = f.load("i64", owner, offsets.size)
-    items = f.load("ptr", owner, offsets.list_items)
     with f.loop(count) as k:
         pair = f.at(pairs, k, 2 * WORD)
-        key = f.load("i64", pair)
-        from_end = f.op(f"select i1 {f.compare('slt', key, 0)}, i64 {size}, i64 0")
-        position = f.add(key, from_end)
-        f.require(f.compare("ult", position, size), "changed")
-        _require_same(f, f.load("ptr", items, position, WORD), pair)
+        _require_same(f, _list_item(f, offsets, owner, f.load("i64", pair)), pair)
+
+
+def _take(f: FunctionText, found: str, pair: str) -> None:
+    f.store("ptr", found, f.load("ptr", pair, WORD))
+
+
+def _take_from_cell(
+    f: FunctionText, offsets: Offsets, group: str, cell: str, pairs: str, count: str, after: str
+) -> None:
+    found = f.load("ptr", cell, offsets.cell_value)
+    f.require(f.compare("ne", found, "null", "ptr"), "changed")
+    with f.loop(count) as k:
+        _take(f, found, f.at(pairs, k, 2 * WORD))
+
+
+def _take_from_dict(
+    f: FunctionText, offsets: Offsets, group: str, table: str, pairs: str, count: str, after: str
+) -> None:
+    version = ""
+    if offsets.dict_version is not None:
+        version = f.load("i64", table, offsets.dict_version)
+        search = f.new_label("search")
+        f.branch(f.compare("eq", version, field(f, GUARD_GROUP, group, "version")), after, search)
+        f.label(search)
+    with f.loop(count) as k:
+        pair = f.at(pairs, k, 2 * WORD)
+        found = f.call("ptr", "@PyDict_GetItemWithError", f"ptr {table}", f"ptr {f.load('ptr', pair)}")
+        with f.when(f.compare("eq", found, "null", "ptr")):
+            f.call("void", "@PyErr_Clear")
+        f.require(f.compare("ne", found, "null", "ptr"), "changed")
+        _take(f, found, pair)
+    if version:
+        f.store("i64", version, group, GUARD_GROUP.offset("version"))
+
+
+def _take_from_list(
+    f: FunctionText, offsets: Offsets, group: str, owner: str, pairs: str, count: str, after: str
+) -> None:
+    with f.loop(count) as k:
+        pair = f.at(pairs, k, 2 * WORD)
+        _take(f, _list_item(f, offsets, owner, f.load("i64", pair)), pair)
+
+
+def _list_item(f: FunctionText, offsets: Offsets, owner: str, key: str) -> str:
+    """An item of a list; where there is none, control goes to `changed`."""
+    size = f.load("i64", owner, offsets.size)
+    from_end = f.op(f"select i1 {f.compare('slt', key, 0)}, i64 {size}, i64 0")
+    position = f.add(key, from_end)
+    f.require(f.compare("ult", position, size), "changed")
+    return f.load("ptr", f.load("ptr", owner, offsets.list_items), position, WORD)
 
 
 def _guard_attributes(
@@ -204,5 +248,8 @@ _GUARDS = {
     Guarded.FUNCTION: _guard_function,
     Guarded.WORDS: _guard_words,
     Guarded.BYTES: _guard_bytes,
+    Guarded.DICT_TAKEN: _take_from_dict,
+    Guarded.CELL_TAKEN: _take_from_cell,
+    Guarded.LIST_TAKEN: _take_from_list,
 }
 """Who writes the check of a group; what has changed goes to block `changed`."""

@@ -19,6 +19,10 @@ class Guarded(IntEnum):
     """Of an object, as it lies in memory: keys are offsets, values what is there."""
     BYTES = 6
     """Of memory that words of the object point to: pairs of two, a size and nothing, an address and a copy's."""
+    DICT_TAKEN = 7
+    """Of a dict that arrays are taken from: what is found goes to the address that is the value."""
+    CELL_TAKEN = 8
+    LIST_TAKEN = 9
 
 
 class Kind(IntEnum):

@@ -51,10 +51,10 @@ ENTRY = Layout(
     "leaf_count leaves form finish fail pool pool_bytes elements held_elements"
 )
 """A specialisation. `owner` is the Python object that keeps everything alive which the words point to. `spread`: whether
-items of tuples and `held_count` objects that every call takes, from the object `held_target` on, are among the objects,
-which otherwise are the arguments. Up to `held_elements` elements of arrays the kernel
-runs without letting other Python threads in: `elements` of them are in FIXED arrays. The first `slot_count` slots have a
-value that is the same in every call, or get theirs later."""
+items of tuples and `held_count` objects of the words `held` (constant, or where guards put what they find), from the
+object `held_target` on, are among the objects, which otherwise are the arguments. Up to `held_elements` elements of
+arrays the kernel runs without letting other Python threads in: `elements` of them are in FIXED arrays. The first
+`slot_count` slots have a value that is the same in every call, or get theirs later."""
 
 GUARD_GROUP = Layout("kind object version count")
 """Then `count` pairs of key and value; a value of 0 is a key that must be absent. `version`: the last one seen of a DICT."""

@@ -94,6 +94,7 @@ class _Call(CallOutputs):
         self.match_exclusions(entry)
         self.plan_outputs(entry)
         self.hit(position, entry)
+        self.count_held(entry, "@Py_IncRef")
         self.allocate(entry)
         self.run(entry)
         self.convert(entry)
@@ -104,6 +105,7 @@ class _Call(CallOutputs):
         f.store("ptr", "null", self.result)
         f.jump("finish")
         f.label("finish")
+        self.count_held(entry, "@Py_DecRef")
         with f.loop(self.of(entry, "output_count")) as k:
             left = f.load("ptr", self.results, k, WORD)
             with f.when(f.compare("ne", left, "null", "ptr")):
@@ -120,6 +122,13 @@ class _Call(CallOutputs):
         slow = f.call("ptr", "@slow", "ptr %callable", "ptr %args", "i64 %nargsf", "ptr %keywords")
         f.ret("ptr", slow)
         return f.text()
+
+    def count_held(self, entry: str, function: str) -> None:
+        """Arrays from outside live as long as the call, whatever is bound to their names meanwhile."""
+        f = self.f
+        target = f.at(self.spread, self.of(entry, "held_target"), WORD)
+        with f.loop(self.of(entry, "held_count")) as k:
+            f.call("void", function, f"ptr {f.load('ptr', target, k, WORD)}")
 
     def release(self, entry: str) -> None:
         """The entry is no longer in use: where it has left the chain meanwhile, it goes."""

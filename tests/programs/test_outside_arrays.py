@@ -10,7 +10,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import types
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -399,6 +401,59 @@ def test_calls_are_native(tmp_path):
         assert fast_call.hits(twins.jitted) == before + 10
         twins.change("W = W + 1; LAYER.w = LAYER.w + 1; ROWS[0] = ROWS[0] * 2; change(np.ones(5))")
         twins.check(times=3)
+
+
+@pytest.mark.skipif(not fast_call.available(), reason="calls are native on CPython with NumPy's layouts only")
+def test_native_calls_take_what_is_bound_now(tmp_path):
+    """Globals, cells and items are read natively; an array lives as long as its name or a call needs it, no longer."""
+    twins = Twins("return x * W + cell + ROWS[-1] + TREE['w'] + own", tmp_path)
+    twins.check(times=WARM)
+    before = fast_call.hits(twins.jitted)
+    for k in range(5):
+        twins.change(
+            f"W = W + {k}; change(np.full(5, {k}.0)); ROWS[-1] = np.arange(5.0) * {k}; TREE['w'] = W * 2"
+        )
+        twins.check(times=3)
+    assert fast_call.hits(twins.jitted) == before + 15
+    space = twins.compiled
+    old = weakref.ref(space["W"])
+    space["W"] = np.ones(5)
+    assert old() is None
+    count = sys.getrefcount(space["W"])
+    for _ in range(100):
+        twins.jitted(X)
+    now = sys.getrefcount(space["W"])
+    assert now == count
+    for value in (np.ones(5, "f4"), 2.0, np.ones((5, 1))):
+        twins.change("W = 1.0")
+        for each in (twins.python, twins.compiled):
+            each["W"] = value
+        twins.check(times=3)
+
+
+def test_other_threads_may_bind_it_meanwhile(tmp_path):
+    space = world("return np.sqrt(W) + 0 * x[0]", "outside_in_threads", tmp_path)
+    space["W"] = np.ones(200_000)
+    jitted = nt.jit(space["program"])
+    for _ in range(WARM):
+        jitted(X)
+    stop = threading.Event()
+
+    def bind() -> None:
+        k = 1
+        while not stop.is_set():
+            space["W"] = np.full(200_000, float(k * k))
+            k = k % 50 + 1
+
+    thread = threading.Thread(target=bind)
+    thread.start()
+    try:
+        for _ in range(200):
+            result = jitted(X)
+            assert result[0] == result[-1] == int(result[0]) and (result == result[0]).all()
+    finally:
+        stop.set()
+        thread.join()
 
 
 def test_extents_that_change_are_left_open(tmp_path):

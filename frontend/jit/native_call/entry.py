@@ -38,6 +38,7 @@ from ....runtime.cpu.call_layout import (
     OUTPUT,
     OUTPUT_AXIS,
     TUPLE,
+    WORD,
     Offsets,
 )
 from ....runtime.cpu.fast_call import Entry, word_at
@@ -151,7 +152,10 @@ class _Writer(ExtentWriter):
         given = self._out()
         outputs = [self._output(k, one, given) for k, one in enumerate(program.outputs)]
         form, leaves, finish = self._results()
-        groups = guards([*program.captured, *self._found_again()], entry.keep)
+        held_words = entry.block([id(array) for array in call.held])
+        for array in call.held[: len(call.held) - len(program.inputs)]:
+            entry.keep(array)
+        groups = guards(program.captured, entry.keep, self._taken(held_words))
         conditions = [self._condition(guard) for guard in program.guards] if self.open else []
         exclusions = self._exclusions() if self.open else []
         self._need(len(self.slots) <= MAX_SLOTS and len(self.names) <= MAX_NAMES)
@@ -172,7 +176,7 @@ class _Writer(ExtentWriter):
                 records=len(self.records),
                 record_words=entry.block(_joined(self.records)),
                 spread=bool(call.tuples or call.held),
-                held=entry.block([entry.keep(array) for array in call.held]),
+                held=held_words,
                 held_count=len(call.held),
                 held_target=held,
                 slot_count=self.constant_slots,
@@ -193,11 +197,14 @@ class _Writer(ExtentWriter):
         entry.keep(self.kernel)
         return entry
 
-    def _found_again(self) -> list[Read]:
-        """That arrays from outside are the objects which this call has found."""
-        inputs = self.invocation.program.inputs
-        values = self.call.values[len(self.call.values) - len(inputs) :]
-        return [Read(i.owner, i.step, i.place, value) for i, value in zip(inputs, values, strict=True)]
+    def _taken(self, words: int) -> list[tuple[Read, int]]:
+        """Where arrays from outside are found, and the addresses of the words for them, the last ones."""
+        inputs, held = self.invocation.program.inputs, self.call.held
+        first = len(held) - len(inputs)
+        return [
+            (Read(one.owner, one.step, one.place, held[first + k]), words + (first + k) * WORD)
+            for k, one in enumerate(inputs)
+        ]
 
     def _record(self, words: list[int]) -> None:
         words[1] = len(words)

@@ -27,8 +27,11 @@ _KEYS = (str, int, float, bool, bytes, type(None))
 MAX_PAIRS = 4096
 
 
-def guards(captured: Iterable[Read], keep: Callable[[Any], int]) -> list[list[int]]:
-    """What was read outside: one group an object that was looked into.
+def guards(
+    captured: Iterable[Read], keep: Callable[[Any], int], taken: Iterable[tuple[Read, int]] = ()
+) -> list[list[int]]:
+    """What was read outside: one group an object that was looked into. What the reads of `taken` find is put at their
+    addresses, where that can be said, else it must be what they found.
 
     `keep` makes an object live as long as the entry, and gives its address. What is no longer what was compiled in
     (another thread has changed it since the call began) is declined, and so is what a native guard cannot say.
@@ -38,6 +41,9 @@ def guards(captured: Iterable[Read], keep: Callable[[Any], int]) -> list[list[in
         if not read.holds():
             raise Declined
         groups.add(read)
+    for read, address in taken:
+        if not groups.take(read, address):
+            groups.add(read)
     return groups.words()
 
 
@@ -78,6 +84,29 @@ class _Groups:
             return  # a tuple does not change
         else:
             raise Declined
+
+    def take(self, read: Read, address: int) -> bool:
+        """Have what is found by a look put at an address in each call; whether that can be said."""
+        owner, name, function = read.owner, read.name, getattr(read.owner, "function", None)
+        if read.step == Step.NAME:
+            code = function.__code__
+            if name in code.co_freevars and function.__closure__ is not None:
+                cell = function.__closure__[code.co_freevars.index(name)]
+                self._pair(Guarded.CELL_TAKEN, cell, address, 0, address)
+                return True
+            owner = function.__globals__
+        elif type(owner) is ModuleType and read.step == Step.ATTRIBUTE:
+            owner = vars(owner)
+        elif read.step == Step.ITEM and type(owner) is list:
+            self._pair(Guarded.LIST_TAKEN, owner, address, int(name), address)
+            return True
+        elif read.step != Step.ITEM:
+            return False
+        if type(owner) is not dict or type(name) not in _KEYS or name not in owner:
+            return False
+        key = self._keep(sys.intern(name) if type(name) is str else name)
+        self._pair(Guarded.DICT_TAKEN, owner, address, key, address)
+        return True
 
     def _pair(self, kind: Guarded, owner: Any, name: Any, key: int, value: int) -> None:
         self._found.setdefault((kind, id(owner)), (owner, {}))[1][name] = (key, value)
@@ -158,6 +187,7 @@ class _Groups:
 
 
 _ORDER = (
+    Guarded.CELL_TAKEN, Guarded.DICT_TAKEN, Guarded.LIST_TAKEN,
     Guarded.FUNCTION, Guarded.CELL, Guarded.WORDS, Guarded.DICT, Guarded.LIST, Guarded.BYTES, Guarded.ATTRIBUTES,
 )  # fmt: skip
 
