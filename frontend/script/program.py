@@ -295,6 +295,7 @@ class _Lowering:
         with self.graph.at_the_head():
             array = self.found[key] = self._array(position, argument)
         array.buffer.is_outside = True
+        array.buffer.serial = -1  # it was there before whatever loop or branch is being compiled
         return array
 
     def _array(self, position: int, argument: ArgumentType) -> Array:
