@@ -46,4 +46,4 @@ def mismatch(x, y):
 
 
 def unsupported(x):
-    return np.fft.fft(x)
+    return np.busday_count(x, x)
