@@ -405,6 +405,32 @@ def test_results_of_unknown_extents():
             agrees(f, x, x.real.copy(), tolerance=1e-3)
 
 
+WEIGHTS, FACTOR = numbers(4), 2j
+
+
+def with_outside(x):
+    return x * WEIGHTS + FACTOR, x * KEEPER.weights
+
+
+class KEEPER:
+    weights = numbers(4, seed=3)
+
+
+def test_numbers_and_arrays_from_outside():
+    global FACTOR
+    x, jitted = np.arange(4.0), nt.jit(with_outside)
+    for k in range(3):
+        for got, want in zip(jitted(x), with_outside(x), strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-14)
+        WEIGHTS[k] = 7j - k
+        KEEPER.weights[1] += 1j
+        FACTOR = complex(k, -1)
+    KEEPER.weights = numbers(4, dtype="c8")
+    for got, want in zip(jitted(x), with_outside(x), strict=True):
+        assert got.dtype == want.dtype
+        np.testing.assert_allclose(got, want, rtol=1e-6)
+
+
 def test_second_and_third_calls():
     def f(x, k):
         return x * k + 1, x.sum()

@@ -519,6 +519,7 @@ def test_what_is_written_must_not_be_read_only(tmp_path):
 def test_an_array_of_another_kind_is_refused_where_it_is_used(tmp_path):
     twins = Twins("return x * W", tmp_path)
     for text in (
+        "np.ones(5, np.clongdouble)",
         "np.array(list('abcde'))",
         "np.ma.ones(5)",
         "np.array([None] * 5)",
