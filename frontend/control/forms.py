@@ -17,8 +17,9 @@ from xdsl.ir import Attribute, SSAValue
 
 from ..frame.frame import Frame
 from ..frame.objects import current, is_ref, stored
+from ..numpy_api.elements.selection import where
 from ..values.aliases import TAG, aliases_of, fresh_tag, tag_of
-from ..values.arithmetic import convert
+from ..values.arithmetic import convert, operate
 from ..values.extents import Affine
 from ..values.graph import tensor_type
 from ..values.names import ir_name
@@ -29,6 +30,7 @@ from ..values.values import (
     UNBOUND,
     Array,
     Buffer,
+    Chosen,
     Extents,
     Group,
     Static,
@@ -53,6 +55,7 @@ class Form:
     `ref` says that it is one object all the time, whose content is a variable of its own (`objects.py`);
     `fixed` is an object known at compile time; `undefined` what a `return` that was not reached would leave.
     `aliases`: the views of arguments that an array may be; a tensor of its own says which (`aliases.py`).
+    `options` are strings, of which the tensor is the number of one.
     `order` is the memory order of an array where all paths agree on it.
     """
 
@@ -67,6 +70,7 @@ class Form:
     aliases: tuple[int, ...] = ()
     order: tuple[int, ...] | None = None
     own: bool = False
+    options: tuple[Any, ...] = ()
 
     @property
     def dtype(self) -> np.dtype:
@@ -101,6 +105,8 @@ def form_of(frame: Frame, name: str, value: Value) -> Form:
         assert isinstance(now, Group)
         items = tuple([form_of(frame, "", item) for item in now.items])
         return Form(items=items, sequence=now.kind, names=now.names, ref=now.ref)
+    if isinstance(value, Chosen):
+        return Form(int, options=value.options)
     if not is_number(value):
         return Form(fixed=value)
     kind = number_kind(frame.graph, value)
@@ -159,6 +165,13 @@ def widened_form(frame: Frame, node: ast.AST, name: str, old: Form, value: Value
     return replace(old, items=tuple(items))
 
 
+def _options(form: Form) -> tuple[Any, ...]:
+    """The strings that a value may be; () for others."""
+    if isinstance(form.fixed, Static) and type(form.fixed.raw) is str:
+        return (form.fixed.raw,)
+    return form.options
+
+
 def _of_number(frame: Frame, form: Form) -> Form:
     """The form of a value that was the same on all paths so far."""
     if form.fixed is None or not (is_number(form.fixed) or isinstance(form.fixed, Group)):
@@ -189,7 +202,12 @@ def joined_form(frame: Frame, node: ast.AST, name: str, a: Form, b: Form, own: b
         return Form(items=tuple(items), sequence=a.sequence, names=a.names, own=own)
     if a.fixed is not None and b.fixed is not None and is_same(a.fixed, b.fixed):
         return a
+    texts = [_options(form) for form in (a, b)]
+    if all(texts):
+        return Form(int, options=tuple(dict.fromkeys((*texts[0], *texts[1]))))
     a, b = _of_number(frame, a), _of_number(frame, b)
+    if a.options or b.options:
+        _fail_forms(frame, node, name, a, b)
     if a.kind is None or b.kind is None:
         _fail_forms(frame, node, name, a, b)
     if a.extents is None and b.extents is None:
@@ -221,15 +239,25 @@ def _visible(frame: Frame, one: Affine, other: Affine) -> Affine | None:
     return frame.graph.visible(other) if seen is None else seen
 
 
+_WHAT = {".result": "the result", ".chosen": "this expression"}
+
+
 def _fail_forms(frame: Frame, node: ast.AST, name: str, a: Form, b: Form) -> NoReturn:
     shown = [_describe(form) for form in (a, b)]
-    what = f"'{name}'" if name and not name.startswith(".") else "the list" if is_ref(name) else "the result"
+    what = (
+        f"'{name}'"
+        if name and not name.startswith(".")
+        else _WHAT.get(name.rstrip("0123456789"), "this value")
+    )
+    what = "the list or object" if is_ref(name) else what
     frame.fail(
         node, f"{what} is {shown[0]} on one path and {shown[1]} on another", "give it one type and shape"
     )
 
 
 def _describe(form: Form) -> str:
+    if form.options:
+        return f"one of {', '.join(map(repr, form.options))}"
     if form.items is not None:
         return f"a {form.sequence.__name__} of {len(form.items)}"
     if form.fixed is not None:
@@ -254,8 +282,24 @@ def flatten(frame: Frame, form: Form, value: Value) -> list[SSAValue]:
         return []
     if isinstance(value, Static) and value.value is None:
         return _zeros(frame, form)
+    if form.options:
+        value = _number_of(frame, form, value)
     contents = convert(frame.graph, value, form.dtype).ssa
     return [contents, tag_of(frame.graph, value)] if form.aliases else [contents]
+
+
+def _number_of(frame: Frame, form: Form, value: Value) -> Value:
+    """The number of a string among those of the form."""
+    if isinstance(value, Static):
+        return Static(form.options.index(value.raw))
+    assert isinstance(value, Chosen)
+    if value.options == form.options[: len(value.options)]:
+        return value.which
+    number: Value = Static(form.options.index(value.options[-1]))
+    for k, option in enumerate(value.options[:-1]):
+        is_it = operate(frame.graph, "equal", value.which, Static(k))
+        number = where(frame.graph, is_it, Static(form.options.index(option)), number)
+    return number
 
 
 def _zeros(frame: Frame, leaf: Form) -> list[SSAValue]:
@@ -283,7 +327,8 @@ def built(frame: Frame, form: Form, tensors: Iterator[SSAValue], name: str) -> V
         ssa.name_hint = ir_name(name.lstrip(".")) or None
     if form.extents is None:
         weak = form.kind if isinstance(form.kind, type) else None
-        return Tensor(ssa, form.dtype, (), True, weak)
+        number = Tensor(ssa, form.dtype, (), True, weak)
+        return Chosen(form.options, number) if form.options else number
     called = "" if is_ref(name) else name.lstrip(".")
     buffer = Buffer(ssa, form.dtype, form.extents, called, form.order, aliases=form.aliases, joined=True)
     if form.aliases:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 
 from ..frame.frame import Frame
+from ..frame.objects import is_ref
 from ..frame.recursion import bind, evaluate, test
 from ..indexing.subscripts import subscript
 from ..interface.errors import UnsupportedError
@@ -296,7 +297,12 @@ def _while_loop(frame: Frame, node: ast.While, execute: Execute) -> None:
     forget(frame, node.body)
     if any(isinstance(n, ast.NamedExpr) for n in ast.walk(node.test)):
         return _unroll_while(frame, node, execute)
+    before = dict(frame.variables)
     value = test(frame, node.test)
+    if any(is_ref(name) and frame.variables.get(name) is not one for name, one in before.items()):
+        # The condition changes an object: it is evaluated as often as Python does.
+        frame.scope.variables = before
+        return _unroll_while(frame, node, execute)
     if isinstance(value, Static | Group) and not truth(frame, node.test, value):
         return
     if isinstance(value, Group):
@@ -323,7 +329,11 @@ def _unroll_while(frame: Frame, node: ast.While, execute: Execute) -> None:
             value = test(frame, condition)
             if not isinstance(value, Static | Group):
                 refuse_assignments(frame, node.test)
-                frame.fail(node, "this loop's condition is known at run time only")
+                frame.fail(
+                    node,
+                    "this loop's condition is known at run time only, and assigns or changes an object",
+                    "do that in a statement of the body",
+                )
             if not truth(frame, node.test, value):
                 return
             execute(frame, node.body)

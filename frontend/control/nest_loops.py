@@ -22,9 +22,10 @@ from xdsl.traits import Pure
 
 from ...dialects.nest import IfOp
 from ..frame.frame import Frame
-from ..frame.objects import is_ref
+from ..frame.objects import is_ref, refuse_changes
 from ..frame.recursion import test
 from ..interface.errors import Stopped, UnsupportedError
+from ..interface.match_statements import PREFIX
 from ..numpy_api.elements.selection import where
 from ..values.arithmetic import as_weak, convert
 from ..values.checks import opposite
@@ -37,6 +38,7 @@ from ..values.values import (
     UNBOUND,
     Array,
     Buffer,
+    Chosen,
     Group,
     Late,
     Lazy,
@@ -129,7 +131,9 @@ def nest_while(frame: Frame, node: ast.While, execute: Execute) -> list[Carried]
         island.depth += 1
         with graph.inside(before), island.perhaps():
             turn.load()
+            present = dict(frame.variables)
             holds = island.scalar(as_condition(frame, node.test, _test(frame, node, condition)), _BOOL)
+            refuse_changes(frame, node.test, present, "in the condition of a loop")
             frame.at(node)
             graph.insert(scf.ConditionOp(holds))
         with graph.inside(after), island.perhaps():
@@ -338,7 +342,8 @@ def changed_names(frame: Frame, node: Loop) -> list[str]:
     names: dict[str, None] = {}
     for statement in node.body:
         for child in ast.walk(statement):
-            if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
+            is_stored = isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store)
+            if is_stored and not child.id.startswith(PREFIX):  # what `match` looks at is set where it is read
                 names[child.id] = None
             if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store | ast.Del):
                 names[flag_of(child.id)] = None
@@ -480,6 +485,9 @@ def either_number(
             for op in list(block.ops):
                 op.detach()
                 graph.block.add_op(op)
+        if all(isinstance(value, Static) and type(value.raw) is str for value in values):
+            which = where(graph, as_condition(frame, node, condition), Static(0), Static(1))
+            return Chosen(tuple([v.raw for v in values]), as_weak(which, int, None))  # pyright: ignore
         _check_alike(frame, node, values)
         chosen = where(graph, as_condition(frame, node, condition), *values)
         if any(isinstance(value, Array) and value.axes for value in values):

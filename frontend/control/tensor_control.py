@@ -20,7 +20,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 
 from ..frame.frame import Frame
-from ..frame.objects import is_ref
+from ..frame.objects import is_ref, refuse_changes
 from ..frame.recursion import test
 from ..values.aliases import TAG, root_of
 from ..values.checks import as_bool, opposite
@@ -137,7 +137,9 @@ def tensor_while(frame: Frame, node: ast.While, execute: Execute) -> None:
             carried.set(frame, check.args)
             for name in carried.forms:
                 _take_over(frame.variables[name], inner[name])
+            present = dict(frame.variables)
             value = test(frame, condition)
+            refuse_changes(frame, node.test, present, "in the condition of a loop")
             if isinstance(value, Static):
                 frame.fail(node, "this loop never ends", "its condition does not change")
             holds = as_bool(graph, as_condition(frame, node.test, value))
@@ -403,7 +405,7 @@ def _differs(a: Form, b: Form) -> bool:
         return True
     if a.items is not None and b.items is not None:
         return any(_differs(x, y) for x, y in zip(a.items, b.items, strict=True))
-    if a.aliases != b.aliases or a.order != b.order:
+    if a.aliases != b.aliases or a.order != b.order or a.options != b.options:
         return True
     if a.kind is None or b.kind is None:
         return (a.kind is None) != (b.kind is None)

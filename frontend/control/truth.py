@@ -15,6 +15,7 @@ from ..interface.static_values import TRUTH
 from ..values import arithmetic as arith
 from ..values.values import (
     UNKNOWN_LENGTH,
+    Chosen,
     Closure,
     Group,
     Iteration,
@@ -34,6 +35,8 @@ def decided(frame: Frame, value: Value) -> Value:
     """What the truth of a value is decided by: of a sequence its length, of functions and iterators that they are there."""
     if isinstance(value, Group | Static) and has_attributes(value) and not _is_tuple(value):
         return truth_of_object(frame, frame.source.node, value)
+    if isinstance(value, Chosen):
+        return _some_option(frame, value)
     if isinstance(value, Rows):
         return arith.operate(frame.graph, "not_equal", arith.index_value(value.count), Static(0))
     if isinstance(value, Range):
@@ -41,6 +44,15 @@ def decided(frame: Frame, value: Value) -> Value:
         ends = [arith.index_value(end) for end in (value.start, value.stop)]
         return arith.operate(frame.graph, order, *ends)
     return Static(True) if isinstance(value, Closure | Method | Iteration) else value
+
+
+def _some_option(frame: Frame, value: Chosen) -> Value:
+    """Whether a string chosen at run time is not empty."""
+    empty = [k for k, option in enumerate(value.options) if not option]
+    found: Value = Static(True)
+    for k in empty:
+        found = arith.operate(frame.graph, "not_equal", value.which, Static(k))
+    return found
 
 
 def _is_tuple(value: Value) -> bool:

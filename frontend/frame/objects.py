@@ -210,7 +210,7 @@ def container_method(frame: Frame, node: ast.Attribute, owner: Group) -> Method:
 
 
 def _methods_of(kind: type) -> dict[str, Any]:
-    return _METHODS.get(tuple if issubclass(kind, tuple) else kind, {})
+    return METHODS.get(tuple if issubclass(kind, tuple) else kind, {})
 
 
 def has_method(kind: type, name: str) -> bool:
@@ -323,7 +323,7 @@ def _setdefault(frame: Frame, node: ast.AST, owner: Group, key: Value, default: 
     return owner.items[position_of(frame, node, owner, key)]
 
 
-_METHODS: dict[type, dict[str, Any]] = {
+METHODS: dict[type, dict[str, Any]] = {
     list: {
         "append": _append,
         "extend": _extend,

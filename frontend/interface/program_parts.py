@@ -52,8 +52,9 @@ class Leaf:
     or of what the leaf `value` makes), `reshape`, `ravel`, `broadcast`, `broadcast_arrays`, `diagonal`, `windows` ... (of
     what the leaf `value` makes: shape or the parameters, and a window of that or None), `integer` (linear in extents and
     integer arguments), `output` (position among the kernel's outputs), `read-only` (a view of that), `rows` (a list of
-    them), `again` (the object that was made as number `value`, parts before the whole) or `choice`: what `value`, a
-    dictionary of leaves, has for the number that is in the output `tag`, else the output.
+    them), `chosen` (one of the constants `value`, by its number), `again` (the object that was made as number `value`,
+    parts before the whole) or `choice`: what `value`, a dictionary of leaves, has for the number that is in the output
+    `tag`, else the output.
     """
 
     how: str

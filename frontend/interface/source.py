@@ -17,6 +17,7 @@ from typing import Any
 from ...dialects.diagnostic import SourceLocation
 from ...dialects.records import record
 from .errors import UnsupportedError
+from .match_statements import without_match
 
 
 @record
@@ -104,9 +105,9 @@ def _source(function: FunctionType, code: CodeType) -> FunctionSource:
         raise UnsupportedError(
             f"the source of '{function.__name__}' is not a function definition that can be read",
             SourceLocation(file, first),
-            hint="define it with `def` in a file (a lambda or code typed into `python -c` cannot be compiled)",
+            hint="define it with `def` in a file (code typed into `python -c` cannot be compiled)",
         )
-    return FunctionSource(function, node, file)
+    return FunctionSource(function, without_match(node), file)
 
 
 _STARTED = time.time()
@@ -180,11 +181,54 @@ def _inspect_lines(function: FunctionType) -> list[str]:
 def _definition(lines: list[str], file: str, code: CodeType) -> ast.FunctionDef | None:
     """The definition that `code` was compiled from. Its lines alone are parsed where that succeeds, else the whole file."""
     name, first = code.co_name, code.co_firstlineno
+    if name == "<lambda>":
+        return _lambda(_parse(file, "".join(lines)), code)
     try:
         found = _find(ast.parse(_lines_alone(lines, code), file), name, first)
     except SyntaxError:  # a line of a text, or of an argument list, that is not indented seemed to end it
         found = None
     return found or _find(_parse(file, "".join(lines)), name, first)
+
+
+_MADE = "nestor_definition"
+"""The attribute of a lambda with the function definition it stands for."""
+
+
+def _lambda(module: ast.Module, code: CodeType) -> ast.FunctionDef | None:
+    """The definition that a lambda stands for: the one in its line with these parameters, and at the columns of its code."""
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    found = [
+        node
+        for node in ast.walk(module)
+        if isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno and _parameters(node) == names
+    ]
+    if len(found) > 1:
+        places = [(line, column) for line, _, column, _ in code.co_positions() if line and column]
+        found = [node for node in found if places and all(_is_in(node.body, place) for place in places)]
+        found = sorted(found, key=lambda node: _size(node.body))[:1]
+    if not found:
+        return None
+    node = found[0]
+    made = getattr(node, _MADE, None)
+    if made is None:
+        body = ast.copy_location(ast.Return(node.body), node.body)
+        made = ast.copy_location(ast.FunctionDef("<lambda>", node.args, [body], []), node)
+        setattr(node, _MADE, made)
+    return made
+
+
+def _parameters(node: ast.Lambda) -> tuple[str, ...]:
+    a = node.args
+    return tuple([p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs)])
+
+
+def _is_in(node: ast.expr, place: tuple[int, int]) -> bool:
+    end = (node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
+    return (node.lineno, node.col_offset) <= place <= end
+
+
+def _size(node: ast.expr) -> tuple[int, int]:
+    return (node.end_lineno or 0) - node.lineno, (node.end_col_offset or 0) - node.col_offset
 
 
 def _lines_alone(lines: list[str], code: CodeType) -> str:

@@ -18,7 +18,7 @@ from xdsl.ir import Block
 
 from ..control.structured import rewrite
 from ..frame.frame import Frame
-from ..frame.objects import current
+from ..frame.objects import current, refuse_changes
 from ..frame.recursion import call, execute
 from ..indexing.subscripts import subscript
 from ..indexing.views import transposed
@@ -109,7 +109,10 @@ def vectorized_call(
 
     def element(island: Island, index: Sequence[Affine], number: Callable[..., Value] = _number) -> Value:
         numbers = [number(island, piece, index) for piece in pieces]
-        return call(frame, node, made.function, numbers, {})
+        before = dict(frame.variables)
+        value = call(frame, node, made.function, numbers, {})
+        refuse_changes(frame, node, before, "by a function that is called for each element")
+        return value
 
     sample = _tried(frame, lambda island, index: element(island, index, _numpy_number), extents)
     is_many = isinstance(sample, Group)

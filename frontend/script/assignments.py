@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..frame.frame import Frame
 from ..frame.instances import has_attributes, refuse_outside, set_attribute
-from ..frame.objects import change, kept, position_of, set_item, stored
+from ..frame.objects import change, current, kept, position_of, set_item, stored
 from ..frame.outside import is_own_attribute
 from ..frame.recursion import evaluate
 from ..indexing.stores import store_window
@@ -33,7 +33,7 @@ from ..values.writes import check_writable
 from . import special_methods
 from .attributes import attribute_of
 from .operators import BINARY, combined, is_sequence
-from .subscripts import as_indices, key_value, subscript_items
+from .subscripts import as_indices, key_value, nested_indices, subscript_items
 
 if TYPE_CHECKING:
     from ..indexing.views import Item
@@ -65,6 +65,8 @@ def bind(frame: Frame, target: ast.expr, value: Value) -> None:
     if isinstance(target, ast.Tuple | ast.List):
         return _unpack(frame, target, value)
     if isinstance(target, ast.Subscript):
+        if _set_at_run_time(frame, target, lambda present: value):
+            return
         if _is_item(frame, target):
             if isinstance(target.slice, ast.Slice) and not has_attributes(evaluate(frame, target.value)):
                 return _set_slice(frame, target, value)
@@ -119,6 +121,38 @@ def _refuse_parts_at(frame: Frame, node: ast.AST, owner: Array) -> None:
         )
 
 
+def _set_at_run_time(frame: Frame, target: ast.Subscript, make: Callable[[Value | None], Value]) -> bool:
+    """`xs[i] = value`, `m[i][j] = value` of lists of numbers at an index known at run time; whether it is such a target.
+
+    `make` gives the value, from the present one where it is `op=`.
+    """
+    from .choices import is_run_time, nested_item, set_at_index
+
+    found = nested_indices(frame, target)
+    if found is None:
+        if isinstance(target.slice, ast.Slice | ast.Tuple) or not _is_item(frame, target):
+            return False
+        owner = evaluate(frame, target.value)
+        if not isinstance(owner, Group) or owner.kind is not list:
+            return False
+        index = evaluate(frame, target.slice)
+        if not is_run_time(index):
+            return False
+        found = owner, [index]
+    owner, indices = found
+    frame.at(target)
+    present = nested_item(frame, target, owner, indices)
+    value = make(present)
+
+    def put(group: Group, items: list[Value]) -> None:
+        now = current(frame, group)
+        assert isinstance(now, Group)
+        change(frame, target, now, items)
+
+    set_at_index(frame, target, owner, indices, value, put)
+    return True
+
+
 def _set_item(frame: Frame, target: ast.AST, owner: Value, key: Value, value: Value) -> None:
     if has_attributes(owner):
         return special_methods.set_item(frame, target, owner, key, value)
@@ -133,6 +167,8 @@ def _is_item(frame: Frame, target: ast.Subscript) -> bool:
         root = root.value
     if not isinstance(root, ast.Name) or not isinstance(frame.lookup(root), Group | Static):
         return False
+    if nested_indices(frame, target) is not None:
+        return True
     owner = evaluate(frame, target.value)
     return isinstance(owner, Group) or has_attributes(owner)
 
@@ -370,6 +406,8 @@ def _number(frame: Frame, node: ast.AST, value: Value, owner: Array) -> Value:
 def augmented(frame: Frame, node: ast.AugAssign) -> None:
     name = BINARY[type(node.op)]
     if isinstance(node.target, ast.Subscript):
+        if _set_at_run_time(frame, node.target, lambda present: _combined(frame, node, present)):  # pyright: ignore
+            return
         if not _is_item(frame, node.target):
             return _augmented_subscript(frame, node, name)
         owner, key = _item(frame, node.target)

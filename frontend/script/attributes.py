@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from importlib import import_module
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from ..frame.instances import instance_attribute, refuse_outside, super_attribut
 from ..frame.objects import MUTATORS
 from ..numpy_api.families import METHODS
 from ..values.selection import settled
-from ..values.values import Group, Masked, Method, Rows, Static, Super, Value, describe
+from ..values.values import Chosen, Group, Masked, Method, Rows, Static, Super, Value, describe
 
 
 def attribute_of(frame: Frame, node: ast.Attribute, owner: Value) -> Value:
@@ -25,7 +26,13 @@ def attribute_of(frame: Frame, node: ast.Attribute, owner: Value) -> Value:
                 "use np.stack(ys), an array",
             )
         return Method(owner, "append")
+    if isinstance(owner, Chosen):
+        return Method(owner, node.attr)
     if isinstance(owner, Group):
+        if node.attr in ("sort", "index", "remove", "count", "popitem"):
+            import_module(
+                ".python_library", __package__
+            )  # adds them to the methods of lists, tuples and dicts
         return instance_attribute(frame, node, owner)
     if isinstance(owner, Super):
         return super_attribute(frame, node, owner)

@@ -21,8 +21,9 @@ from ..interface.versioned import is_versioned
 from ..numpy_api.elements import ufuncs
 from ..numpy_api.families import FUNCTIONS, METHODS
 from ..numpy_api.invoke import invoke, invoke_numpy
-from ..values.values import Closure, Exceptional, Group, Method, Rows, Static, Value, describe
+from ..values.values import Chosen, Closure, Exceptional, Group, Method, Rows, Static, Value, describe
 from . import special_methods
+from .chosen import as_text, by_option
 from .folding import fold, is_changing, is_numpy, module_of, name_of
 from .refused_calls import why_refused
 from .temporaries import taken_over
@@ -46,6 +47,14 @@ def call(frame: Frame, node: ast.Call, function: Value, args: list[Value], kwarg
 
         return stacked(frame, node, args[0], "need at least one array to stack")
     args = [_of_rows(frame, node, function, a) if isinstance(a, Rows) else a for a in args]
+    if isinstance(function, Method) and isinstance(function.receiver, Chosen):
+        name = function.name
+        return by_option(
+            frame,
+            node,
+            function.receiver,
+            lambda one: call(frame, node, frame.attribute(node, one.raw, name), args, kwargs),  # pyright: ignore
+        )
     if isinstance(function, Method) and function.function is not None:
         return call_function(frame, node, function.function, [function.receiver, *args], kwargs)
     if isinstance(function, Method) and isinstance(function.receiver, Group):
@@ -74,6 +83,8 @@ def _call_known(
     """A call of a function that is known and no ufunc."""
     if isinstance(target, MethodType):
         return call_function(frame, node, target.__func__, [Static(target.__self__), *args], kwargs)
+    if not isinstance(target, FunctionType) and any(isinstance(a, Chosen) for a in (*args, *kwargs.values())):
+        return _for_each_string(frame, node, target, args, kwargs)
     made = special_methods.builtin(frame, node, target, args, kwargs)
     if made is not None:
         return made
@@ -89,7 +100,11 @@ def _call_known(
             return invoke_numpy(frame.graph, name_of(target), target, handler, args, kwargs)
     from .applied import APPLIED, Bound, Vectorized, vectorized_call
     from .python_calls import PYTHON
+    from .python_library import library_call
 
+    made = library_call(frame, node, target, args, kwargs)
+    if made is not None:
+        return made
     if isinstance(target, Vectorized | np.vectorize):
         return vectorized_call(frame, node, target, args, kwargs)
     if isinstance(target, Bound):
@@ -131,6 +146,23 @@ def _call_known(
     if text is not None:
         return text
     frame.fail(node, f"{name_of(target)} is not supported in compiled code", _instead(target))
+
+
+def _for_each_string(
+    frame: Frame, node: ast.Call, target: Any, args: list[Value], kwargs: dict[str, Value]
+) -> Value:
+    """A call with a string that is chosen at run time: compiled for each that it may be."""
+    if target is print or (isinstance(target, type) and issubclass(target, BaseException)):
+        texts = [as_text(a) if isinstance(a, Chosen) else a for a in args]
+        return _call_known(frame, node, target, texts, kwargs)
+    chosen = next(a for a in (*args, *kwargs.values()) if isinstance(a, Chosen))
+
+    def compute(one: Value) -> Value:
+        given = [one if a is chosen else a for a in args]
+        named = {name: one if a is chosen else a for name, a in kwargs.items()}
+        return _call_known(frame, node, target, given, named)
+
+    return by_option(frame, node, chosen, compute)
 
 
 def _of_rows(frame: Frame, node: ast.Call, function: Value, rows: Rows) -> Value:

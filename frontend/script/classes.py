@@ -12,6 +12,7 @@ from ..frame.outside import class_of
 from ..values import arithmetic as arith
 from ..values.values import (
     Array,
+    Chosen,
     Closure,
     Group,
     Iteration,
@@ -52,6 +53,7 @@ _CLASSES: dict[type, type] = {
     Range: range,
     Closure: FunctionType,
     Text: str,
+    Chosen: str,
     Rows: list,
     Array: np.ndarray,
     Lazy: np.ndarray,

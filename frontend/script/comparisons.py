@@ -12,10 +12,8 @@ from collections.abc import Sequence
 from types import FunctionType
 from typing import Any
 
-import numpy as np
-
 from ..control.sequences import listed
-from ..control.truth import as_condition, refuse_skipped
+from ..control.truth import refuse_skipped
 from ..frame.frame import Frame
 from ..frame.instances import has_attributes, instance_attribute, is_record, special_method
 from ..frame.objects import constant_object
@@ -24,10 +22,11 @@ from ..frame.recursion import evaluate
 from ..interface.errors import DTypeError
 from ..interface.ordinary import is_generated
 from ..values import arithmetic as arith
-from ..values.values import Group, Static, Value, describe, is_array
+from ..values.values import Chosen, Group, Static, Value, describe, is_array
 from . import special_methods
+from .chosen import holds_for
 from .classes import type_of
-from .conditions import bool_, both, either, negation, without_effects
+from .conditions import bool_, both, either, every, negation, some, without_effects
 from .identity import identical
 from .operators import as_group, is_plain_tuple, is_sequence, sequence_kind
 
@@ -75,6 +74,10 @@ def _compare_from(frame: Frame, node: ast.Compare, k: int, left: Value) -> Value
 
 
 def compare_pair(frame: Frame, node: ast.Compare, op: ast.cmpop, left: Value, right: Value) -> Value:
+    if isinstance(left, Chosen):
+        return holds_for(frame, node, left, lambda one: compare_pair(frame, node, op, one, right))
+    if isinstance(right, Chosen):
+        return holds_for(frame, node, right, lambda one: compare_pair(frame, node, op, left, one))
     if isinstance(op, ast.Is | ast.IsNot):
         same = identical(frame, node, left, right)
         return same if isinstance(op, ast.Is) else negation(frame, node, same)
@@ -200,31 +203,6 @@ def _equal(frame: Frame, node: Any, a: Value, b: Value) -> Value:
                 "compare the items: np.array_equal(a, b)",
             )
     return bool_(frame, node, compare_pair(frame, node, _EQ, a, b))
-
-
-def every(frame: Frame, node: Any, conditions: Sequence[Value]) -> Value:
-    """Whether all conditions, each a bool, hold."""
-    return _joined(frame, node, conditions, True)
-
-
-def some(frame: Frame, node: Any, conditions: Sequence[Value]) -> Value:
-    """Whether one of the conditions, each a bool, holds."""
-    return _joined(frame, node, conditions, False)
-
-
-def _joined(frame: Frame, node: Any, conditions: Sequence[Value], is_all: bool) -> Value:
-    result: Value | None = None
-    for one in conditions:
-        if isinstance(one, Static):
-            if bool(one.value) is not is_all:
-                return Static(not is_all)
-            continue
-        held = as_condition(frame, node, one)
-        ufunc = np.logical_and if is_all else np.logical_or
-        result = held if result is None else arith.apply(frame.graph, ufunc, result, held)
-    if result is None:
-        return Static(is_all)
-    return arith.as_weak(result, bool, arith.scalar_arguments(list(conditions)))
 
 
 def is_among(frame: Frame, node: Any, thing: Value, items: Sequence[Value]) -> Value:

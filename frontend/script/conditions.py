@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from functools import partial
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
@@ -241,3 +242,28 @@ def either(
     frame.at(node)
     branch(frame, statement, condition, execute)
     return current(frame, frame.variables.pop(name.id))
+
+
+def every(frame: Frame, node: Any, conditions: Sequence[Value]) -> Value:
+    """Whether all conditions, each a bool, hold."""
+    return _all_joined(frame, node, conditions, True)
+
+
+def some(frame: Frame, node: Any, conditions: Sequence[Value]) -> Value:
+    """Whether one of the conditions, each a bool, holds."""
+    return _all_joined(frame, node, conditions, False)
+
+
+def _all_joined(frame: Frame, node: Any, conditions: Sequence[Value], is_all: bool) -> Value:
+    result: Value | None = None
+    for one in conditions:
+        if isinstance(one, Static):
+            if bool(one.value) is not is_all:
+                return Static(not is_all)
+            continue
+        held = as_condition(frame, node, one)
+        ufunc = np.logical_and if is_all else np.logical_or
+        result = held if result is None else arith.apply(frame.graph, ufunc, result, held)
+    if result is None:
+        return Static(is_all)
+    return arith.as_weak(result, bool, arith.scalar_arguments(list(conditions)))

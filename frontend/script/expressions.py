@@ -9,15 +9,17 @@ from typing import Any
 
 from ..frame.frame import Frame
 from ..frame.instances import has_attributes
-from ..frame.objects import constant_object, key_of, merge
+from ..frame.objects import constant_object, key_of, made_anew, merge
 from ..interface.errors import DTypeError
+from ..interface.match_statements import Bound, Matches
 from ..interface.static_values import TEXT
 from ..values.arithmetic import refuse_own_code
-from ..values.values import Group, Iteration, Static, Text, Value
+from ..values.values import Chosen, Group, Iteration, Static, Text, Value
 from . import special_methods
 from .assignments import named
 from .attributes import attribute_of
 from .calls import call
+from .chosen import as_text
 from .comparisons import compare
 from .operators import binary, unary
 from .subscripts import subscript_of
@@ -59,6 +61,22 @@ def _dict(frame: Frame, node: ast.Dict) -> Value:
         name = key_of(frame, key, evaluate(frame, key))
         parts.append(Group((evaluate(frame, value),), dict, (name,)))
     return merge(frame, node, parts)
+
+
+def _set(frame: Frame, node: ast.Set | ast.SetComp) -> Value:
+    """A set of constants."""
+    if isinstance(node, ast.SetComp):
+        from .iteration import comprehension
+
+        items = comprehension(frame, node)
+    else:
+        items = _tuple(frame, ast.copy_location(ast.List(node.elts, ast.Load()), node))
+    assert isinstance(items, Group)
+    if not all(isinstance(item, Static) for item in items.items):
+        frame.fail(
+            node, "a set of values known at run time is not supported", "use a list, or np.unique of an array"
+        )
+    return made_anew(frame, set(constant_object(frame, node, items)))
 
 
 def _attribute(frame: Frame, node: ast.Attribute) -> Value:
@@ -127,6 +145,8 @@ def _text_part(frame: Frame, part: ast.expr) -> tuple[Value, Callable[[Any], str
             return made, None, ""
     if isinstance(value, Group) and all(isinstance(item, Static) for item in value.items):
         value = Static(constant_object(frame, part.value, value))
+    if isinstance(value, Chosen):
+        value = as_text(value)
     if part.format_spec is not None:
         assert isinstance(part.format_spec, ast.JoinedStr)
         spec = str(constant_object(frame, part, _joined_string(frame, part.format_spec)))
@@ -158,6 +178,10 @@ EXPRESSIONS: dict[type[ast.expr], Callable[[Frame, Any], Value]] = {
     ast.JoinedStr: _joined_string,
     ast.Dict: _dict,
     ast.NamedExpr: named,
+    ast.Set: _set,
+    ast.SetComp: _set,
+    Matches: _in_module(".matching", "matches"),
+    Bound: _in_module(".matching", "bound"),
     ast.Lambda: _in_module(".functions", "lambda_"),
     ast.ListComp: _in_module(".iteration", "comprehension"),
     ast.GeneratorExp: _in_module(".iteration", "comprehension"),
@@ -175,15 +199,11 @@ def evaluate(frame: Frame, node: ast.expr) -> Value:
 
 
 _WORDS: dict[type[ast.expr], str] = {
-    ast.Set: "a set",
     ast.Await: "await",
     ast.Yield: "yield",
     ast.YieldFrom: "yield",
-    ast.SetComp: "a set comprehension",
 }
 _HINTS: dict[type[ast.expr], str] = {
-    ast.SetComp: "use a list or a dict",
-    ast.Set: "use a tuple",
     ast.Await: "compile the part that computes, and await outside",
     ast.Yield: "fill an array and return it",
     ast.YieldFrom: "fill an array and return it",

@@ -13,8 +13,9 @@ from ..frame.recursion import evaluate, test
 from ..interface.errors import DTypeError
 from ..interface.static_values import OPERATIONS
 from ..values import arithmetic as arith
-from ..values.values import Group, Iteration, Static, Value, describe, is_array
+from ..values.values import Chosen, Group, Iteration, Static, Value, describe, is_array
 from . import special_methods
+from .chosen import by_option
 from .texts import is_text, joined, percent
 
 BINARY: dict[type[ast.operator], str] = {
@@ -54,6 +55,10 @@ def combined(frame: Frame, node: ast.expr | ast.stmt, op: ast.operator, left: Va
         if not _is_known(right):
             return percent(left.raw, right)
         return Static(left.raw % constant_object(frame, node, right))  # pyright: ignore
+    if isinstance(left, Chosen):
+        return by_option(frame, node, left, lambda one: combined(frame, node, op, one, right))
+    if isinstance(right, Chosen):
+        return by_option(frame, node, right, lambda one: combined(frame, node, op, left, one))
     if isinstance(op, ast.Add) and is_text(left) and is_text(right) and not _is_known(left, right):
         return joined(left, right)
     if (has_attributes(left) or has_attributes(right)) and not _are_plain_tuples(left, right):
@@ -125,9 +130,14 @@ def unary(frame: Frame, node: ast.UnaryOp) -> Value:
         return negation(frame, node, operand)
     operand = evaluate(frame, node.operand)
     frame.at(node)
+    return unary_value(frame, node, node.op, operand)
+
+
+def unary_value(frame: Frame, node: ast.expr, op: ast.unaryop, operand: Value) -> Value:
+    """`op operand`."""
     if has_attributes(operand):
-        return special_methods.unary(frame, node, operand)
-    return arith.operate(frame.graph, _UNARY[type(node.op)], operand)
+        return special_methods.unary(frame, node, op, operand)
+    return arith.operate(frame.graph, _UNARY[type(op)], operand)
 
 
 def as_group(frame: Frame, node: ast.AST, value: Value) -> Group:

@@ -59,6 +59,7 @@ from ..values.values import (
     READING,
     Array,
     Buffer,
+    Chosen,
     Extents,
     Group,
     Index,
@@ -484,6 +485,9 @@ class _Lowering:
             return Leaf(
                 "rows", value=value.kind if isinstance(value.kind, type) else None, output=array.output
             )
+        if isinstance(value, Chosen):
+            made = self._output(as_tensor(self.graph, value.which))
+            return Leaf("chosen", value.options, output=made.output)
         if isinstance(value, Static):
             if id(value.raw) in self.graph.made_objects:
                 kind = type(value.raw).__name__

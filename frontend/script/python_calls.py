@@ -19,7 +19,7 @@ from ..frame.instances import delete_attribute, has_attribute, replaced, set_att
 from ..frame.objects import constant_object, current, key_of, merge
 from ..frame.outside import class_attribute, class_of, length
 from ..frame.outside import has_attribute as has_attribute_outside
-from ..frame.recursion import call, evaluate
+from ..frame.recursion import evaluate
 from ..interface.errors import DTypeError, ShapeError
 from ..interface.versioned import is_versioned
 from ..numpy_api.elements.python_builtins import to_integer
@@ -41,6 +41,7 @@ from ..values.values import (
     Value,
     extents_of,
 )
+from . import choices
 from .attributes import attribute_of
 from .classes import type_of
 from .conditions import bool_
@@ -49,6 +50,7 @@ from .iteration import ITERATORS, reduced
 from .operators import combined
 from .own_call_values import OWN_CALLS
 from .own_calls import traced_call
+from .python_library import LIBRARY, sorted_items
 
 _FALSE = Static(False)
 _ZERO = Static(0)
@@ -140,21 +142,9 @@ def _dict(frame: Frame, node: ast.Call, entries: Value = _NO_ENTRIES, **more: Va
 
 
 def _sorted(
-    frame: Frame, node: ast.Call, iterable: Value, key: Value = NOTHING, reverse: Value = _FALSE
+    frame: Frame, node: ast.Call, iterable: Value, /, *, key: Value = NOTHING, reverse: Value = _FALSE
 ) -> Value:
-    """Items known at compile time, or by a key that is."""
-    items = listed(frame, node, iterable)
-    is_plain = isinstance(key, Static) and key.value is None
-    keys: list[Any] = []
-    firsts = [item.items[0] if isinstance(item, Group) and item.items else item for item in items]
-    known = [first.value for first in firsts if isinstance(first, Static)]
-    by_first = is_plain and len(known) == len(set(map(repr, known))) == len(items)
-    for item, first in zip(items, firsts, strict=True):
-        value = item if is_plain else call(frame, node, key, [item], {})
-        keys.append(constant_object(frame, node, first if by_first else value))
-    down = bool(arith.require_static(frame.graph, reverse, "reverse"))
-    order = sorted(range(len(items)), key=lambda k: keys[k], reverse=down)
-    return Group(tuple([items[k] for k in order]), list)
+    return Group(tuple(sorted_items(frame, node, listed(frame, node, iterable), key, reverse)), list)
 
 
 def _isinstance(frame: Frame, node: ast.Call, value: Value, classes: Value) -> Value:
@@ -256,7 +246,12 @@ def _callable(frame: Frame, node: ast.Call, value: Value) -> Value:
     return Static(isinstance(value, Closure) or (isinstance(value, Static) and callable(value.raw)))
 
 
-def _pow(frame: Frame, node: ast.Call, base: Value, exp: Value) -> Value:
+def _pow(frame: Frame, node: ast.Call, base: Value, exp: Value, mod: Value = NOTHING) -> Value:
+    if not (isinstance(mod, Static) and mod.value is None):
+        numbers = [
+            arith.require_static(frame.graph, v, "a number of pow with a modulus") for v in (base, exp, mod)
+        ]
+        return Static(pow(*numbers))
     return arith.operate(frame.graph, "power", base, exp)
 
 
@@ -296,23 +291,37 @@ def _replace(frame: Frame, node: ast.Call, owner: Value, /, **changes: Value) ->
 
 
 def _extreme(function: Any) -> Callable[..., Value]:
-    def extreme(frame: Frame, node: ast.Call, *values: Value) -> Value:
-        if len(values) == 1 and isinstance(values[0], Group | Iteration | Range):
-            values = listed(frame, node, values[0])
-            if len(values) == 1:
-                return values[0]
-            if not values:
-                frame.fail(node, f"{function.__name__}() arg is an empty sequence", None, ShapeError)
+    def extreme(
+        frame: Frame, node: ast.Call, *values: Value, key: Value = NOTHING, default: Value | None = None
+    ) -> Value:
         if not values:
             frame.fail(node, f"{function.__name__} expected at least 1 argument, got 0", None, DTypeError)
+        is_plain = isinstance(key, Static) and key.value is None
+        if len(values) == 1 and (not is_plain or _is_listed(values[0])):
+            values = listed(frame, node, values[0])
+            if not values and default is not None:
+                return default
+            if not values:
+                frame.fail(node, f"{function.__name__}() arg is an empty sequence", None, ShapeError)
+            if len(values) == 1:
+                return values[0]
         known = [v.value for v in values if isinstance(v, Static)]
-        if len(known) == len(values):
+        if is_plain and len(known) == len(values):
             frame.at(node)
             arith.refuse_own_code(frame.graph, known)
             return Static(function(known if len(known) != 1 else known[0]))
+        if not is_plain or any(isinstance(v, Group) for v in values):
+            return choices.extreme(frame, node, function, values, None if is_plain else key)
         return FUNCTIONS[function](frame.graph, *values)
 
     return extreme
+
+
+def _is_listed(value: Value) -> bool:
+    """Whether the items of a value are compared one by one: of an array, NumPy's function finds the largest."""
+    return isinstance(value, Group | Iteration | Range) or (
+        isinstance(value, Static) and isinstance(value.raw, tuple | list | dict | set | frozenset)
+    )
 
 
 def _traced(frame: Frame, node: ast.Call, function: Value, *args: Value, **kwargs: Value) -> Value:
@@ -324,6 +333,7 @@ def _traced(frame: Frame, node: ast.Call, function: Value, *args: Value, **kwarg
 PYTHON: dict[Any, Callable[..., Value]] = {
     **ITERATORS,
     **OWN_CALLS,
+    **LIBRARY,
     builtins.bool: bool_,
     builtins.sum: _sum,
     builtins.any: _any,

@@ -34,6 +34,7 @@ from ..values.graph import Graph
 from ..values.numbers import number_kind
 from ..values.tensors import cast, to_scalar
 from ..values.values import (
+    Chosen,
     Exceptional,
     Group,
     Index,
@@ -45,6 +46,7 @@ from ..values.values import (
     is_array,
     is_number,
 )
+from .chosen import as_text
 
 MAX_TEXT = 80
 """Characters of the text of a `raise` in the IR."""
@@ -115,6 +117,8 @@ def _part(frame: Frame, node: ast.stmt, value: Value, words: list[SSAValue]) -> 
     if isinstance(value, Exceptional):
         keywords = tuple([(name, part(item)) for name, item in value.keywords])
         return exceptions.Call(value.kind, tuple(map(part, value.args)), keywords)
+    if isinstance(value, Chosen):
+        value = as_text(value)
     if isinstance(value, Text):
         return exceptions.Text(tuple([(part(item), convert, spec) for item, convert, spec in value.parts]))
     if isinstance(value, Group):

@@ -116,9 +116,9 @@ def _as_numpy_gives(frame: Frame, node: ast.AST, left: Value, right: Value) -> V
     return arith.as_weak(left, float, arith.scalar_arguments([left]))
 
 
-def unary(frame: Frame, node: ast.UnaryOp, operand: Value) -> Value:
+def unary(frame: Frame, node: ast.expr, op: ast.unaryop, operand: Value) -> Value:
     """`-operand` of an object."""
-    name, symbol = _UNARY[type(node.op)]
+    name, symbol = _UNARY[type(op)]
     made = asked(frame, node, operand, name)
     if made is None:
         message = f"bad operand type for unary {symbol}: '{name_of_class(operand, frame, node)}'"

@@ -173,7 +173,6 @@ _HINTS: dict[type[ast.stmt], str] = {
     ast.With: _CHECK_OUTSIDE,
     ast.Global: "return the value, and assign it where the function is called",
     ast.Nonlocal: "return the value, and assign it where the function is called",
-    ast.Match: "write if and elif",
     ast.Import: "import at the top of the module",
     ast.ImportFrom: "import at the top of the module",
 }

@@ -14,8 +14,9 @@ from ..frame.recursion import evaluate
 from ..interface.errors import DTypeError, kind_of
 from ..values import arithmetic as arith
 from ..values.arithmetic import refuse_own_code
-from ..values.values import Group, Rows, Static, Value, describe, is_number, operand_of
+from ..values.values import Chosen, Group, Rows, Static, Value, describe, is_number, operand_of
 from . import special_methods
+from .chosen import by_option
 from .operators import as_group, is_sequence, sequence_kind
 
 if TYPE_CHECKING:
@@ -23,12 +24,17 @@ if TYPE_CHECKING:
 
 
 def subscript_of(frame: Frame, node: ast.Subscript) -> Value:
-    from ..control.rows import rows_item
-    from ..indexing.subscripts import subscript
     from ..numpy_api.shapes.flat import flat_item, is_flat
     from ..numpy_api.shapes.grids import maker
 
+    nested = _nested(frame, node)
+    if nested is not None:
+        return nested
     owner = evaluate(frame, node.value)
+    if isinstance(owner, Chosen):
+        return by_option(
+            frame, node, owner, lambda one: _item_of(frame, node, one, subscript_items(frame, node.slice))
+        )
     if has_attributes(owner) and not (isinstance(owner, Group) and issubclass(owner.kind, tuple)):
         items = subscript_items(frame, node.slice)
         frame.at(node)
@@ -46,6 +52,15 @@ def subscript_of(frame: Frame, node: ast.Subscript) -> Value:
         return make(frame.graph, items)
     items = subscript_items(frame, node.slice)
     frame.at(node)
+    if len(items) == 1 and isinstance(items[0], Chosen):
+        return by_option(frame, node, items[0], lambda one: _item_of(frame, node, owner, [one]))
+    return _item_of(frame, node, owner, items)
+
+
+def _item_of(frame: Frame, node: ast.Subscript, owner: Value, items: list[Item]) -> Value:
+    from ..control.rows import rows_item
+    from ..indexing.subscripts import subscript
+
     if isinstance(owner, Static):
         if len(items) == 1 and isinstance(items[0], Static) and isinstance(items[0].raw, int):
             return _element(frame, node, owner.raw, items[0].raw)
@@ -55,6 +70,58 @@ def subscript_of(frame: Frame, node: ast.Subscript) -> Value:
     if isinstance(owner, Group):
         return _group_item(frame, node, owner, items)
     return subscript(frame.graph, owner, as_indices(frame, node, items))
+
+
+def _nested(frame: Frame, node: ast.Subscript) -> Value | None:
+    """`m[i][j]` of nested lists at indices known at run time; None for all else."""
+    found = nested_indices(frame, node)
+    if found is None:
+        return None
+    from .choices import nested_item
+
+    return nested_item(frame, node, *found)
+
+
+def nested_indices(frame: Frame, node: ast.Subscript) -> tuple[Value, list[Value]] | None:
+    """The list and the indices of `m[i][j]`, where one before the last is known at run time; None for all else."""
+    parts: list[ast.expr] = []
+    root: ast.expr = node
+    while isinstance(root, ast.Subscript):
+        if isinstance(root.slice, ast.Slice | ast.Tuple):
+            return None
+        parts.insert(0, root.slice)
+        root = root.value
+    if len(parts) < 2 or not isinstance(root, ast.Name | ast.Attribute):
+        return None
+    owner = evaluate(frame, root)
+    if is_sequence(owner):
+        owner = as_group(frame, node, owner)
+    if not isinstance(owner, Group) or owner.kind not in (list, tuple):
+        return None
+    if all(_is_plain_index(part) for part in parts[:-1]):
+        return None
+    from .choices import is_run_time
+
+    indices = [evaluate(frame, part) for part in parts]
+    if not any(is_run_time(index) for index in indices[:-1]) or _leaves_lists(owner, len(parts)):
+        return None
+    frame.at(node)
+    return owner, indices
+
+
+def _is_plain_index(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) or (
+        isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant)
+    )
+
+
+def _leaves_lists(owner: Value, depth: int) -> bool:
+    """Whether `depth` indices lead into something else than lists and tuples."""
+    if depth == 0:
+        return False
+    if not isinstance(owner, Group) or owner.kind not in (list, tuple):
+        return True
+    return any(_leaves_lists(item, depth - 1) for item in owner.items)
 
 
 def _known_element(frame: Frame, node: ast.Subscript, owner: Any) -> Value:
@@ -90,8 +157,11 @@ def _known_index(frame: Frame, node: ast.expr) -> Any:
 
 def _group_item(frame: Frame, node: ast.Subscript, group: Group, items: list[Item]) -> Value:
     from ..indexing.views import Slice
+    from .choices import at_index, can_be_selected, is_run_time
 
     item = items[0]
+    if len(items) == 1 and is_run_time(item) and group.kind is not dict and can_be_selected(group):
+        return at_index(frame, node, group, item)
     if len(items) != 1 and group.kind is not dict:
         frame.fail(
             node, f"{group.kind.__name__} indices must be integers or slices, not tuple", None, DTypeError

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from ..values.values import Group, Static, Text, Value, is_number
+from ..values.values import Chosen, Group, Static, Text, Value, is_number
 
 
 def is_text(value: Value) -> bool:
     """Whether it is a string."""
-    return isinstance(value, Text) or (isinstance(value, Static) and type(value.raw) is str)
+    return isinstance(value, Text | Chosen) or (isinstance(value, Static) and type(value.raw) is str)
 
 
 def joined(left: Value, right: Value) -> Text:

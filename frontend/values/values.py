@@ -352,6 +352,14 @@ class Text:
 
 
 @dataclass(frozen=True, eq=False)
+class Chosen:
+    """One of several strings: `which` is its number among them, known at run time."""
+
+    options: tuple[Any, ...]
+    which: Value
+
+
+@dataclass(frozen=True, eq=False)
 class Exceptional:
     """An exception that the program makes: Python makes it when it is raised."""
 
@@ -362,6 +370,7 @@ class Exceptional:
 
 Value = (
     Text
+    | Chosen
     | Exceptional
     | Rows
     | Closure
@@ -449,6 +458,8 @@ def describe(value: Value) -> str:
     """A few words for messages."""
     if isinstance(value, Exceptional):
         return f"an exception ({value.kind.__name__})"
+    if isinstance(value, Chosen):
+        return f"a string chosen at run time (one of {', '.join(map(repr, value.options))})"
     if isinstance(value, Text):
         return "a string made of numbers known at run time"
     if isinstance(value, Masked):

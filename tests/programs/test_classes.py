@@ -850,3 +850,82 @@ def kept_from_before(x):
 def test_an_object_that_may_be_another():
     with pytest.raises(nt.UnsupportedError, match="changing a Cell that was made on some paths"):
         nt.jit(kept_from_before)(LONG)
+
+
+class Steps:
+    def __init__(self):
+        self.n = 0
+        self.s = 0.0
+
+    def more(self):
+        self.n += 1
+        return self.n < 6
+
+    def add(self, v):
+        self.s += v
+        return self.s
+
+
+def changed_by_the_condition(x):
+    c = Steps()
+    s = 0.0
+    while c.more():
+        s += x[c.n % 4]
+    return s, c
+
+
+def sum_of_calls(x):
+    c = Steps()
+    return sum(c.add(v) for v in x), float(c.s)
+
+
+def chosen_calls(x):
+    c = Steps()
+    y = c.add(1.0) if x[0] > 0 else c.add(2.0)
+    return y, c.s
+
+
+def appended(x):
+    c = Steps()
+    ys = []
+    for i in range(len(x)):
+        ys.append(c.add(x[i]))
+    return np.array(ys), float(c.s)
+
+
+@pytest.mark.parametrize("target", ["cpu", "interp"])
+@pytest.mark.parametrize("function", [changed_by_the_condition, sum_of_calls, chosen_calls, appended])
+def test_calls_that_change_their_object(function, target):
+    compiled = nt.jit(function, target=target)
+    for x in (LONG, -LONG, LONG[3:9]):
+        same(compiled(x), function(x), tolerance=1e-12)
+
+
+def vectorized(x):
+    c = Steps()
+    return np.vectorize(c.add)(x)
+
+
+def until_it_is_large(x):
+    c = Steps()
+    while c.add(x[0]) < 20:
+        pass
+    return c
+
+
+def on_some_paths(x):
+    c = Steps()
+    return x[0] > 100 and c.add(1.0) > 0
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (vectorized, "is changed by a function that is called for each element"),
+        (until_it_is_large, "known at run time only, and assigns or changes an object"),
+        (on_some_paths, "is changed in a part of an expression"),
+    ],
+)
+def test_changes_that_are_refused(function, message):
+    with pytest.raises(nt.UnsupportedError, match=message):
+        nt.jit(function)(LONG)

@@ -215,7 +215,11 @@ def strings(x):
 @pytest.mark.parametrize(
     ("function", "message", "hint"),
     [
-        (set_comprehension, "a set comprehension is not supported", "a list or a dict"),
+        (
+            set_comprehension,
+            "returning a set that is made in compiled code is not supported",
+            "make it of what",
+        ),
         (tries, "try is not supported", "around the call"),
         (kept_iterator, "keeping an iterator is not supported", "list(...)"),
         (strings, "arrays of bytes24 are not supported", "element types"),

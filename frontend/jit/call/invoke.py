@@ -442,6 +442,11 @@ def _rows(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, na
     return list(array) if leaf.value is None else array.tolist()
 
 
+def _chosen(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> Any:
+    """One of several strings."""
+    return leaf.value[int(arrays[leaf.output])]
+
+
 def late_result(leaf: Leaf, call: Invocation) -> Callable[[Any], Any]:
     """What makes a view or a reshaped array of the argument."""
     make, names = _RESULTS[leaf.how], dict(call.names)
@@ -470,6 +475,7 @@ _RESULTS: dict[str, Any] = {
     **dict.fromkeys(_MAKERS, _derived),
     "read-only": _read_only,
     "output": _output,
+    "chosen": _chosen,
     "rows": _rows,
 }
 
