@@ -22,7 +22,7 @@ from ..values.aliases import TAG, aliases_of, fresh_tag, tag_of
 from ..values.arithmetic import convert, operate
 from ..values.extents import Affine
 from ..values.graph import tensor_type
-from ..values.names import ir_name
+from ..values.names import ir_name, shown, written
 from ..values.numbers import number_kind
 from ..values.promotion import WEAK_DTYPES, Operand, same_operand
 from ..values.tensors import broadcast, constant, order_of
@@ -197,7 +197,7 @@ def joined_form(frame: Frame, node: ast.AST, name: str, a: Form, b: Form, own: b
             if (
                 ref is not None and not own
             ):  # what is made of both is a copy, which would not show later changes
-                frame.graph.fixed_objects.setdefault(ref, f"may be '{name}' too")
+                frame.graph.fixed_objects.setdefault(ref, f"may be {shown(name)} too")
         items = [joined_form(frame, node, name, x, y, own) for x, y in zip(a.items, b.items, strict=True)]
         return Form(items=tuple(items), sequence=a.sequence, names=a.names, own=own)
     if a.fixed is not None and b.fixed is not None and is_same(a.fixed, b.fixed):
@@ -216,14 +216,14 @@ def joined_form(frame: Frame, node: ast.AST, name: str, a: Form, b: Form, own: b
     if a.extents is None or b.extents is None or len(x) != len(y):
         _fail_forms(frame, node, name, a, b)
     if not all(
-        frame.graph.assumptions.equal(p, q, f"the shape of '{name}'") for p, q in zip(x, y, strict=True)
+        frame.graph.assumptions.equal(p, q, f"the shape of {shown(name)}") for p, q in zip(x, y, strict=True)
     ):
         _fail_forms(frame, node, name, a, b)
     if not same_operand(a.kind, b.kind):
         frame.fail(
             node,
-            f"'{name}' is an array of {a.kind} on one path and of {b.kind} on another",
-            f"start it with the dtype it ends with, or use {name}.astype(...)",
+            f"{shown(name)} is an array of {a.kind} on one path and of {b.kind} on another",
+            f"start it with the dtype it ends with, or use {written(name)}.astype(...)",
         )
     aliases = tuple(sorted({*a.aliases, *b.aliases}))
     seen = [_visible(frame, p, q) for p, q in zip(x, y, strict=True)]
@@ -239,20 +239,10 @@ def _visible(frame: Frame, one: Affine, other: Affine) -> Affine | None:
     return frame.graph.visible(other) if seen is None else seen
 
 
-_WHAT = {".result": "the result", ".chosen": "this expression"}
-
-
 def _fail_forms(frame: Frame, node: ast.AST, name: str, a: Form, b: Form) -> NoReturn:
-    shown = [_describe(form) for form in (a, b)]
-    what = (
-        f"'{name}'"
-        if name and not name.startswith(".")
-        else _WHAT.get(name.rstrip("0123456789"), "this value")
-    )
-    what = "the list or object" if is_ref(name) else what
-    frame.fail(
-        node, f"{what} is {shown[0]} on one path and {shown[1]} on another", "give it one type and shape"
-    )
+    sides = [_describe(form) for form in (a, b)]
+    message = f"{shown(name)} is {sides[0]} on one path and {sides[1]} on another"
+    frame.fail(node, message, "give it one type and shape")
 
 
 def _describe(form: Form) -> str:
@@ -314,7 +304,9 @@ def built(frame: Frame, form: Form, tensors: Iterator[SSAValue], name: str) -> V
     if form.ref is not None:
         return Group((), form.sequence, None, form.ref)
     if form.items is not None:
-        items = tuple([built(frame, item, tensors, name) for item in form.items])
+        # Objects in another one have names of their own: the content of a ref is no object that could be changed.
+        inner = "" if is_ref(name) else name
+        items = tuple([built(frame, item, tensors, inner) for item in form.items])
         made = Group(items, form.sequence, form.names)
         why = None if form.own else "was made on some paths or in some iterations only"
         return made if is_ref(name) else stored(frame, made, why)

@@ -31,7 +31,7 @@ from ..values.arithmetic import as_weak, convert
 from ..values.checks import opposite
 from ..values.extents import Affine
 from ..values.islands import Island
-from ..values.names import ir_name
+from ..values.names import ir_name, shown, written
 from ..values.numbers import number_kind
 from ..values.promotion import WEAK_DTYPES, Operand, result_dtype, same_operand, weak_result
 from ..values.values import (
@@ -269,7 +269,9 @@ def _attempt(
                 slots.get(frame, one.name) if one.name in frame.variables or slots.is_slot(one.name) else None
             )
             if value is None:
-                frame.fail(node, f"'{one.name}' has a value on some paths only", "give it one on every path")
+                frame.fail(
+                    node, f"{shown(one.name)} has a value on some paths only", "give it one on every path"
+                )
             if value is loaded[one.name]:
                 after[one.name] = one.kind
                 continue
@@ -372,7 +374,7 @@ def kind_of(frame: Frame, node: ast.AST, name: str) -> Operand:
 def kind_of_value(frame: Frame, node: ast.AST, name: str, value: Value) -> Operand:
     if not is_number(value) or isinstance(value, Array | Lazy) or extents_of(value):
         raise NotElementwise(
-            f"'{name}' is {describe(value)}, and the loop gives it a new value in each iteration",
+            f"{shown(name)} is {describe(value)}, and the loop gives it a new value in each iteration",
             frame.source.place(node),
             hint="in a loop over range variables are numbers; write to elements or slices of an array made before it",
         )
@@ -389,11 +391,11 @@ def join(frame: Frame, node: ast.AST, name: str, a: Operand, b: Operand) -> Oper
     strong = [k for k in (a, b) if isinstance(k, np.dtype)]
     if len(strong) == 1 and joined == strong[0]:
         return joined
-    shown = [k.__name__ if isinstance(k, type) else str(k) for k in (a, b)]
+    kinds = [k.__name__ if isinstance(k, type) else str(k) for k in (a, b)]
     frame.fail(
         node,
-        f"'{name}' is {shown[0]} on one path and {shown[1]} on another",
-        f"start it with the type it ends with: {name} = np.{joined}(...)",
+        f"{shown(name)} is {kinds[0]} on one path and {kinds[1]} on another",
+        f"start it with the type it ends with: {written(name)} = np.{joined}(...)",
     )
 
 

@@ -365,7 +365,7 @@ def _after(
     for name, old in carried.forms.items():
         value = frame.variables.get(name)
         if value is None:
-            frame.fail(node, f"'{name}' has a value on some paths only", "give it one on every path")
+            frame.fail(node, f"{shown(name)} has a value on some paths only", "give it one on every path")
         if is_ref(name):
             new = widened_form(frame, node, name, old, value)
         else:

@@ -412,6 +412,9 @@ def _store(frame: Frame, node: ast.AST, owner: Group, name: str, value: Value) -
     now = current(frame, owner)
     assert isinstance(now, Group) and now.names is not None
     kind = now.kind
+    if now.ref is None:
+        what = f"changing {describe(now)} that is one of several objects is not supported"
+        frame.fail(node, what, "change it on each path")
     found = outside.class_attribute(kind, name)
     if (
         found is not Absent

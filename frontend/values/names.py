@@ -1,4 +1,4 @@
-"""Names of Python in ASCII, as the IR and C need them."""
+"""Names of Python: in ASCII, as the IR and C need them, and as messages show them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,29 @@ def ir_name(name: str) -> str:
 
     plain = [c if c.isascii() else _letter(c) for c in unicodedata.normalize("NFKD", name)]
     return "".join(plain) or "v"
+
+
+_OWN = {
+    ".result": "the result",
+    ".total": "the sum",
+    ".object": "this list or object",
+    ".match": "what is matched",
+    ".chosen": "this expression",
+    ".items": "what is added up",
+}
+"""What variables of the compiler stand for, by what their names begin with."""
+
+
+def shown(name: str) -> str:
+    """A variable in a message: `'x'`, or in words what one of the compiler's own stands for."""
+    if name and not name.startswith("."):
+        return f"'{name}'"
+    return next((words for start, words in _OWN.items() if name.startswith(start)), "this value")
+
+
+def written(name: str) -> str:
+    """A variable as a hint writes it: `x` for one of the compiler's own."""
+    return name if name and not name.startswith(".") else "x"
 
 
 def _letter(character: str) -> str:
