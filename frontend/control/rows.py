@@ -15,6 +15,7 @@ import ast
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from xdsl.dialects import arith
@@ -23,8 +24,6 @@ from xdsl.ir import Operation
 
 from ..frame.frame import Frame
 from ..frame.objects import place_of
-from ..indexing.subscripts import subscript
-from ..indexing.views import Slice
 from ..interface.errors import DTypeError, ListGrows, Respecialise
 from ..values.arithmetic import apply, as_weak, index_value
 from ..values.checks import check
@@ -67,6 +66,8 @@ def rows_array(rows: Rows) -> Array:
 
 def row(graph: Graph, rows: Rows, index: Value) -> Value:
     """An item."""
+    from ..indexing.subscripts import subscript
+
     item = subscript(graph, rows_array(rows), [index])
     if isinstance(rows.kind, type):
         return as_weak(item, rows.kind, None)
@@ -77,6 +78,8 @@ def row(graph: Graph, rows: Rows, index: Value) -> Value:
 
 def rows_item(frame: Frame, node: ast.AST, rows: Rows, items: Sequence[Value | Slice]) -> Value:
     """`rows[k]`."""
+    from ..indexing.views import Slice
+
     if len(items) != 1 or isinstance(items[0], Slice):
         frame.fail(
             node, "slicing a list that a loop makes is not supported", "slice the array: np.stack(ys)[1:]"
@@ -210,6 +213,9 @@ def _fits(frame: Frame, rows: Rows, item: Value) -> bool:
 
 
 # ---- the loop that makes the list -------------------------------------------------------------------
+
+if TYPE_CHECKING:
+    from ..indexing.views import Slice
 
 
 @dataclass(eq=False)

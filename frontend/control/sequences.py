@@ -12,7 +12,6 @@ from ..frame.objects import current
 from ..frame.outside import ITERABLES, items
 from ..frame.recursion import items_of_object
 from ..interface.errors import DTypeError, Respecialise
-from ..numpy_api.shapes.flat import flat_view, is_flat
 from ..values.arithmetic import index_value, operate, require_static
 from ..values.contents import as_view
 from ..values.extents import Affine
@@ -28,6 +27,7 @@ from ..values.values import (
     Tensor,
     Value,
     describe,
+    is_flat,
 )
 
 
@@ -51,6 +51,8 @@ def sequence(frame: Frame, node: ast.AST, value: Value) -> Iteration:
         assert isinstance(value, Iteration)
         return value
     if is_flat(value):
+        from ..numpy_api.shapes.flat import flat_view
+
         value = flat_view(frame.graph, value)
     if isinstance(value, Static):
         value = _of_object(frame, node, value)

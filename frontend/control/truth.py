@@ -9,7 +9,6 @@ from ..frame.instances import has_attributes
 from ..frame.objects import refuse_changes
 from ..frame.outside import length
 from ..frame.recursion import truth_of_object
-from ..indexing.subscripts import subscript
 from ..interface.errors import ShapeError, kind_of
 from ..interface.static_values import TRUTH
 from ..values import arithmetic as arith
@@ -93,6 +92,8 @@ def as_condition(frame: Frame, node: ast.expr, value: Value) -> Value:
     if not extents:
         return value
     if all(e.known == 1 for e in extents):
+        from ..indexing.subscripts import subscript
+
         return subscript(frame.graph, value, [_FIRST] * len(extents))
     what = "an empty array" if any(e.known == 0 for e in extents) else "an array with more than one element"
     frame.fail(

@@ -28,6 +28,7 @@ from ..values.values import (
     Tensor,
     Value,
     describe,
+    is_flat,
 )
 from ..values.writes import check_writable
 from . import special_methods
@@ -340,7 +341,7 @@ def _store(frame: Frame, target: ast.Subscript, compute: Callable[[], Value]) ->
     from ..indexing.index_arrays import is_advanced
     from ..indexing.stores import overwrite
     from ..indexing.views import view
-    from ..numpy_api.shapes.flat import is_flat, place
+    from ..numpy_api.shapes.flat import place
     from ..values.islands import open_island, require_real
 
     graph = frame.graph
@@ -468,7 +469,7 @@ def _augmented_subscript(frame: Frame, node: ast.AugAssign, name: str) -> None:
     from ..indexing.index_arrays import is_advanced
     from ..indexing.views import view
     from ..numpy_api.in_place import check_operands, check_update
-    from ..numpy_api.shapes.flat import is_flat, place
+    from ..numpy_api.shapes.flat import place
     from ..values.islands import open_island
     from .conditions import without_effects
 

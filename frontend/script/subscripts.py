@@ -14,7 +14,7 @@ from ..frame.recursion import evaluate
 from ..interface.errors import DTypeError, kind_of
 from ..values import arithmetic as arith
 from ..values.arithmetic import refuse_own_code
-from ..values.values import Chosen, Group, Rows, Static, Value, describe, is_number, operand_of
+from ..values.values import Chosen, Group, Rows, Static, Value, describe, is_flat, is_number, operand_of
 from . import special_methods
 from .chosen import by_option
 from .operators import as_group, is_sequence, sequence_kind
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 
 def subscript_of(frame: Frame, node: ast.Subscript) -> Value:
-    from ..numpy_api.shapes.flat import flat_item, is_flat
     from ..numpy_api.shapes.grids import maker
 
     nested = _nested(frame, node)
@@ -40,6 +39,8 @@ def subscript_of(frame: Frame, node: ast.Subscript) -> Value:
         frame.at(node)
         return special_methods.item(frame, node, owner, key_value(frame, node, items))
     if is_flat(owner):
+        from ..numpy_api.shapes.flat import flat_item
+
         items = subscript_items(frame, node.slice)
         frame.at(node)
         return flat_item(frame.graph, owner, items)

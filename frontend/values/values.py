@@ -419,6 +419,14 @@ def is_array(value: Value) -> bool:
     )
 
 
+FLAT = "flat"
+
+
+def is_flat(value: Value) -> bool:
+    """Whether it is `x.flat`."""
+    return isinstance(value, Method) and value.name == FLAT
+
+
 def is_number(value: Value) -> bool:
     """Whether it takes part in arithmetic."""
     if isinstance(value, Static):

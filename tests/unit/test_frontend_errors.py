@@ -43,7 +43,7 @@ def bad_cast(a):
 
 
 def lost_variable(a):
-    for i in range(100):
+    for i in range(0):
         t = a[0, 0] + i
     return t
 
@@ -89,7 +89,7 @@ CASES = [
     (bad_attribute, (x,), nt.UnsupportedError, "the attribute 'real_part'", 1, 12),
     (bad_axis, (x,), IndexError, "axis 5 is out of bounds for array of dimension 2", 1, 12),
     (bad_cast, (np.zeros(3, "i4"),), TypeError, "Cannot cast ufunc 'add' output", 1, 5),
-    (lost_variable, (x,), nt.UnsupportedError, "'t' is used here", 3, 12),
+    (lost_variable, (x,), UnboundLocalError, "cannot access local variable 't'", 3, 12),
     (bad_keyword, (x,), TypeError, "unexpected keyword argument 'lo'", 1, 12),
     (shrinking, (x,), nt.UnsupportedError, "'a' is an array of shape (2, 3) on one path", 1, 5),
     (

@@ -8,7 +8,6 @@ from collections.abc import Callable
 import numpy as np
 
 from ....dialects.nt import ELEMENTWISE
-from ...indexing.masks import positions_of_true
 from ...interface.errors import DTypeError, Respecialise, ShapeError, UnsupportedError
 from ...values.arithmetic import (
     UFUNC_CLIP,
@@ -36,6 +35,8 @@ NONE = Static(None)
 @handles(np.where)
 def numpy_where(graph: Graph, condition: Value, x: Value | None = None, y: Value | None = None) -> Value:
     if x is None and y is None:
+        from ...indexing.masks import positions_of_true
+
         return positions_of_true(graph, condition)
     if x is None or y is None:
         raise graph.error(ShapeError, "either both or neither of x and y should be given")

@@ -23,13 +23,6 @@ from ...values.tensors import reshape as reshape_tensor
 from ...values.values import Array, Method, Value, describe
 from .reshaping import inferred, unravelled
 
-NAME = "flat"
-
-
-def is_flat(value: Value) -> bool:
-    """Whether it is `x.flat`."""
-    return isinstance(value, Method) and value.name == NAME
-
 
 def flat_view(graph: Graph, flat: Value) -> Array:
     """The elements as an array of rank 1, which writes to the array."""
