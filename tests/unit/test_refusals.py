@@ -121,14 +121,6 @@ def changes_a_global(x):
     return x
 
 
-def match_statement(x):
-    match len(x):
-        case 1:
-            return x
-        case _:
-            return x + 1
-
-
 def run_time_filter(x):
     return [v for v in x if v > 1]
 
@@ -240,7 +232,7 @@ CASES = [
     (recursion, "recursion is not compiled", None),
     (inner_recursion, "'f' calls itself too deeply; recursion is not compiled", None),
     (string_of_a_number, "a string made of numbers known at run time", None),
-    (sets, "a set is not supported", "use a tuple"),
+    (sets, "returning a set that is made in compiled code is not supported", "what the function returns"),
     (global_statement, "global is not supported", "return the value"),
     (nonlocal_statement, "nonlocal is not supported", "return the value"),
     (inner_class, "a class is not supported", "outside"),
@@ -252,7 +244,6 @@ CASES = [
         "changing a list from outside the function is not supported",
         "pass it as an argument",
     ),
-    (match_statement, "match is not supported", "if and elif"),
     (run_time_filter, "how many items this comprehension has is known at run time only", "np.where"),
     (missing_key, "KeyError: 'b'", "its keys are ['a']"),
     (decorated_inside, "a decorated function inside a compiled function is not supported", None),
