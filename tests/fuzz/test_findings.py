@@ -307,7 +307,7 @@ def reshaped_views(a):
 def test_reshaped_views_of_arguments_are_views_where_they_can_be(a):
     for got, want in zip(nt.jit(reshaped_views)(a), reshaped_views(a), strict=True):
         assert np.shares_memory(got, a) == np.shares_memory(want, a)
-        assert got.strides == want.strides
+        assert got.strides == want.strides or not np.shares_memory(want, a)
 
 
 def reshaped_and_written(a):

@@ -316,7 +316,6 @@ ERRORS = [
     (lambda: _stack, (np.ones(2), np.ones(3)), ValueError, "must have the same shape"),
     (lambda: _split, (np.ones(5), np.ones(1)), ValueError, "equal division"),
     (lambda: _odd_pad, (np.ones(5), np.ones(1)), nt.UnsupportedError, "np.pad with mode 'linear_ramp'"),
-    (lambda: _repeat_by, (np.ones(2), np.ones(2, int)), nt.UnsupportedError, "the repeats"),
     (lambda: _order_k, (np.ones((2, 2)), np.ones(1)), nt.UnsupportedError, "order='K'"),
 ]
 
@@ -339,10 +338,6 @@ def _split(a, b):
 
 def _odd_pad(a, b):
     return np.pad(a, 1, "linear_ramp")
-
-
-def _repeat_by(a, b):
-    return np.repeat(a, b)
 
 
 def _order_k(a, b):

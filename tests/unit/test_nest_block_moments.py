@@ -69,7 +69,7 @@ def test_big_arrays_are_done_so_with_the_same_bits_for_any_number_of_threads():
     def variances(x):
         return np.mean(x, axis=0), np.var(x, axis=0)
 
-    x = (1e4 + np.random.default_rng(0).standard_normal((70000, 16))).astype("f4")
+    x = (1e4 + np.random.default_rng(0).standard_normal((140000, 16))).astype("f4")
     before = nt.get_num_threads()
     try:
         results = []

@@ -68,6 +68,10 @@ def outline(module: ModuleOp, target: str) -> list[Node]:
         raise fail(
             module, f"target '{target}' needs functions at the nest level, and there is none", hint=hint
         )
+    for function in found:
+        if len(function.body.blocks) > 1:
+            message = f"target '{target}' shows functions of one block"
+            raise fail(function, message, hint="branches of the nest level are nest.if and scf.if")
     return [_Outliner(function).node() for function in found]
 
 
