@@ -70,7 +70,7 @@ def share_long_rows(band: list[ForOp], block: int, gpu: Gpu, steps: Steps) -> li
     if len(band) != 1 or row.kind != "serial" or not is_row_program(row):
         return []
     rows, length = extent_of(row), length_of(bands_in(row))
-    if rows is None or length is None or rows > FEW or length < LONG:
+    if not rows or length is None or rows > FEW or length < LONG:
         return []
     most = max(1, BLOCKS * gpu.wave // rows)
     for way in (

@@ -97,3 +97,23 @@ func.func @enough_rows(%x: memref<133x80000xf32>, %y: memref<133xf32>) {
   }
   func.return
 }
+
+// -----
+
+// No rows at all: there is nothing to share.
+// CHECK-LABEL: func.func @no_rows
+// CHECK-NOT:   nest.alloc "{{.*}}_parts"
+func.func @no_rows(%x: memref<0x80000xf32>, %y: memref<0xf32>) {
+  %zero = arith.constant 0.0 : f32
+  nest.for "i" %i = 0 to 0 {
+    %s = nest.alloc "s" : memref<f32>
+    nest.store "s" %zero, %s[] : memref<f32>
+    nest.for "j" %j = 0 to 80000 {
+      %a = nest.load %x[%i, %j] : memref<0x80000xf32>
+      nest.accumulate "s" add %a, %s[] : memref<f32>
+    }
+    %t = nest.load %s[] : memref<f32>
+    nest.store "y" %t, %y[%i] : memref<0xf32>
+  }
+  func.return
+}
