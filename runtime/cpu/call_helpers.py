@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from .call_kinds import Guarded
 from .call_layout import CALLABLE, GUARD_GROUP, LINEAR, WORD, Layout, Offsets
 from .ir_text import FunctionText
@@ -120,9 +123,11 @@ def _guard_cell(
     _require_same(f, f.load("ptr", cell, offsets.cell_value), pairs)
 
 
-def _guard_dict(
+@contextmanager
+def _items_of_a_new_version(
     f: FunctionText, offsets: Offsets, group: str, table: str, pairs: str, count: str, after: str
-) -> None:
+) -> Iterator[tuple[str, str]]:
+    """What a dict holds for the key of each of the pairs, or null; where its version is still the same, go on at `after`."""
     version = ""
     if offsets.dict_version is not None:
         version = f.load("i64", table, offsets.dict_version)
@@ -134,9 +139,16 @@ def _guard_dict(
         found = f.call("ptr", "@PyDict_GetItemWithError", f"ptr {table}", f"ptr {f.load('ptr', pair)}")
         with f.when(f.compare("eq", found, "null", "ptr")):
             f.call("void", "@PyErr_Clear")
-        _require_same(f, found, pair)
+        yield found, pair
     if version:
         f.store("i64", version, group, GUARD_GROUP.offset("version"))
+
+
+def _guard_dict(
+    f: FunctionText, offsets: Offsets, group: str, table: str, pairs: str, count: str, after: str
+) -> None:
+    with _items_of_a_new_version(f, offsets, group, table, pairs, count, after) as (found, pair):
+        _require_same(f, found, pair)
 
 
 def _guard_list(
@@ -163,21 +175,9 @@ def _take_from_cell(
 def _take_from_dict(
     f: FunctionText, offsets: Offsets, group: str, table: str, pairs: str, count: str, after: str
 ) -> None:
-    version = ""
-    if offsets.dict_version is not None:
-        version = f.load("i64", table, offsets.dict_version)
-        search = f.new_label("search")
-        f.branch(f.compare("eq", version, field(f, GUARD_GROUP, group, "version")), after, search)
-        f.label(search)
-    with f.loop(count) as k:
-        pair = f.at(pairs, k, 2 * WORD)
-        found = f.call("ptr", "@PyDict_GetItemWithError", f"ptr {table}", f"ptr {f.load('ptr', pair)}")
-        with f.when(f.compare("eq", found, "null", "ptr")):
-            f.call("void", "@PyErr_Clear")
+    with _items_of_a_new_version(f, offsets, group, table, pairs, count, after) as (found, pair):
         f.require(f.compare("ne", found, "null", "ptr"), "changed")
         _take(f, found, pair)
-    if version:
-        f.store("i64", version, group, GUARD_GROUP.offset("version"))
 
 
 def _take_from_list(

@@ -102,13 +102,6 @@ class Recorder(Steps):
         self._record(row, handles, options, returned)
         return returned
 
-    def did(
-        self, primitive: Callable[..., Any], *targets: Any, results: Sequence[Any] = (), **options: Any
-    ) -> None:
-        row = ROW_OF[primitive.__name__]
-        handles = [self._handle(one) for target in targets for one in _listed(target)]
-        self._record(row, handles, options, results)
-
     def _record(
         self, row: Primitive, handles: list[SSAValue], options: dict[str, Any], returned: Any
     ) -> None:

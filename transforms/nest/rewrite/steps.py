@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from ....dialects.diagnostic import NestorError
@@ -24,11 +24,6 @@ class Steps:
             return self.do(primitive, *targets, **options)
         except NestorError:
             return None
-
-    def did(
-        self, primitive: Callable[..., Any], *targets: Any, results: Sequence[Any] = (), **options: Any
-    ) -> None:
-        """A mark on a part of a loop whose legality was proved for the whole: the part alone may be beyond the proof."""
 
 
 UNRECORDED = Steps()
