@@ -3,6 +3,7 @@
 from .common import INDEX, ORDERS, element_of, shape_of
 from .composite_op import CompositeOp
 from .custom_call import CustomCallOp
+from .derivative_ops import JvpOp, StopGradientOp, VjpOp
 from .dot_op import DotOp
 from .reduce_op import ReduceOp
 from .region_ops import FusionOp, LoopsOp, YieldOp
@@ -26,13 +27,16 @@ __all__ = [
     "FromScalarOp",
     "FusionOp",
     "IotaOp",
+    "JvpOp",
     "LoopsOp",
     "ReduceOp",
     "ReshapeOp",
     "ScanOp",
     "SliceOp",
+    "StopGradientOp",
     "ToScalarOp",
     "TransposeOp",
+    "VjpOp",
     "WindowOp",
     "YieldOp",
     "element_of",
