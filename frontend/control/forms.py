@@ -43,7 +43,7 @@ from ..values.values import (
     shape_text,
     whole,
 )
-from .nest_loops import is_undefined, join
+from .nest_loops import join
 from .same_values import is_same
 
 
@@ -98,7 +98,7 @@ class Form:
 
 def form_of(frame: Frame, name: str, value: Value) -> Form:
     """The form of a variable's value."""
-    if is_undefined(name, value):
+    if value is UNBOUND:
         return Form(undefined=True)
     if isinstance(value, Group):
         now = current(frame, value)
@@ -270,7 +270,7 @@ def flatten(frame: Frame, form: Form, value: Value) -> list[SSAValue]:
         return [ssa for item, part in pairs for ssa in flatten(frame, item, part)]
     if form.fixed is not None or form.undefined:
         return []
-    if isinstance(value, Static) and value.value is None:
+    if value is UNBOUND:
         return _zeros(frame, form)
     if form.options:
         value = _number_of(frame, form, value)

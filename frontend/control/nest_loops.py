@@ -182,7 +182,7 @@ def _loop(frame: Frame, node: Loop, execute: Execute, emit: Callable[[_Turn], No
     """Build the loop until the types of what it carries do not change any more."""
     graph = frame.graph
     kinds: Kinds = {
-        name: None if is_undefined(name, frame.variables[name]) else kind_of(frame, node, name)
+        name: None if frame.variables[name] is UNBOUND else kind_of(frame, node, name)
         for name in changed_names(frame, node)
         if name in frame.variables
     }
@@ -262,7 +262,7 @@ def _attempt(
                 sides = [kind_of_value(frame, node, title, value) for value in (old, new)]
                 after[name] = join(frame, node, title, *sides)
         for name in unknown:
-            if not is_undefined(name, frame.variables[name]):
+            if frame.variables[name] is not UNBOUND:
                 after[name] = kind_of(frame, node, name)
         for one in carried:
             value = (
@@ -303,7 +303,7 @@ def _cell(frame: Frame, island: Island, name: str, kind: Operand, node: Loop) ->
     """A buffer of rank 0 with the present value of a variable: the island's own, or an operand when it is read later."""
     value, title = slots.get(frame, name), slots.title(frame, name)
     dtype = WEAK_DTYPES[kind] if isinstance(kind, type) else kind
-    if is_undefined(name, value):
+    if value is UNBOUND:
         value = Static(dtype.type(0))
     outer = not isinstance(value, Scalar) and not island.depth and _read_later(frame, node, name)
     if outer:
@@ -332,11 +332,6 @@ def _read_later(frame: Frame, node: ast.AST, name: str) -> bool:
     end = getattr(node, "end_lineno", None) or node.lineno  # pyright: ignore
     names = (n for n in ast.walk(frame.source.node) if isinstance(n, ast.Name) and n.id == name)
     return any(n.lineno > end for n in names) or frame.looping > 0
-
-
-def is_undefined(name: str, value: Value) -> bool:
-    """Whether the variable has no value yet, or is what a `return` that was not reached would have left."""
-    return value is UNBOUND or (name == RESULT and isinstance(value, Static) and value.value is None)
 
 
 def changed_names(frame: Frame, node: Loop) -> list[str]:
@@ -560,13 +555,13 @@ def _joined_variables(
     joined: dict[str, tuple[Array, Operand]] = {}
 
     def store(name: str, title: str, sides: Sequence[Value]) -> None:
-        kinds = [kind_of_value(frame, node, title, value) for value in sides if not is_undefined(name, value)]
+        kinds = [kind_of_value(frame, node, title, value) for value in sides if value is not UNBOUND]
         kind = join(frame, node, title, kinds[0], kinds[-1])
         dtype = WEAK_DTYPES[kind] if isinstance(kind, type) else kind
         cell = whole(island.allocate(title.lstrip("."), dtype, ()))
         for value, block in zip(sides, (then_block, else_block), strict=True):
             with graph.inside(block), island.perhaps():
-                value = Static(dtype.type(0)) if is_undefined(name, value) else value
+                value = Static(dtype.type(0)) if value is UNBOUND else value
                 island.store(cell, (), island.scalar(value, dtype))
         joined[name] = (cell, kind)
 

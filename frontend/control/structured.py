@@ -44,11 +44,10 @@ class Step(ast.Pass):
 
 @dataclass(frozen=True, eq=False)
 class Structured:
-    """A function's body without jumps. `has_result`: a `return` leaves its value in RESULT; `always`: every path does."""
+    """A function's body without jumps. `has_result`: every path leaves what it returns in RESULT."""
 
     body: Sequence[ast.stmt]
     has_result: bool = False
-    always: bool = False
 
 
 def is_synthetic(name: str) -> bool:
@@ -71,18 +70,15 @@ def structured(function: ast.FunctionDef) -> Structured:
     """The body of `function` with jumps and the `else` of loops rewritten; the body itself where there are none."""
     if not any(_is_rewritten(s) for s in function.body):
         return Structured(function.body)
-    body, flags = _Rewriter().rewrite(function.body, None)
-    always = _always_leaves(function.body)
+    statements = list(function.body)
+    if not _always_leaves(statements):
+        last = ast.copy_location(ast.Constant(None), statements[-1])
+        statements.append(ast.copy_location(ast.Return(last), statements[-1]))
+    body, _ = _Rewriter().rewrite(statements, None)
     is_read = _reads(body)
-    if RETURNED in flags and not always:
-        is_read = is_read | {RETURNED}
     body = _without_unread(body, is_read)
-    start: list[ast.stmt] = []
-    if RETURNED in flags:
-        start = [_assign(RESULT, ast.Constant(None), function)]
-        if RETURNED in is_read:
-            start.append(_assign(RETURNED, ast.Constant(False), function))
-    return Structured([*start, *body], RETURNED in flags, always)
+    start = [_assign(RETURNED, ast.Constant(False), function)] if RETURNED in is_read else []
+    return Structured([*start, *body], True)
 
 
 def rewrite(statements: Sequence[ast.stmt], new_name: Callable[[str], str]) -> list[ast.stmt]:

@@ -401,7 +401,7 @@ def _are_sole(frame: Frame, name: str, before: dict[str, Value]) -> bool:
 
 
 def _differs(a: Form, b: Form) -> bool:
-    if a.ref != b.ref or a.own != b.own:
+    if a.ref != b.ref or a.own != b.own or a.undefined != b.undefined:
         return True
     if a.items is not None and b.items is not None:
         return any(_differs(x, y) for x, y in zip(a.items, b.items, strict=True))

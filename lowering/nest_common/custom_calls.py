@@ -34,7 +34,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ...dialects.attributes import CUSTOM_CALL, KIND
 from ...dialects.nt import CustomCallOp
 from ...dialects.nt.ops import element_of
-from ...dialects.remarks import remark
+from ...dialects.remarks import warn
 from ..abi.custom_call_names import ARGUMENTS, ELEMENTS, INPUTS, NUMPY, TARGET
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def convert_call(c: Conversion, op: CustomCallOp) -> None:
 def note(op: Operation, target: str) -> None:
     """Say that a function of NumPy is called: the user wrote NumPy, and expects it to be compiled."""
     if target.startswith(NUMPY):
-        remark(op, f"call to {target}: it is not compiled, NumPy runs it")
+        warn(op, f"call to {target}: it is not compiled, NumPy runs it")
 
 
 def note_calls(module: ModuleOp, scope: Operation) -> None:

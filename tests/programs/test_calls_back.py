@@ -462,6 +462,19 @@ def test_what_is_said_about_calls():
     assert "call to numpy.linalg.inv" in f.explain(np.eye(2))
     with pytest.raises(nt.UnsupportedError, match=r"strict: call to numpy\.linalg\.inv"):
         nt.jit(inverse, strict=True)(np.eye(2))
+
+
+def test_strict_is_about_python_and_fast_about_speed():
+    def running(x):
+        for i in range(1, len(x)):
+            x[i] = 0.5 * x[i - 1] + x[i] ** x[i - 1]
+        return x
+
+    agrees(running, np.ones(9), strict=True)
+    with pytest.raises(nt.UnsupportedError, match="strict: the loop"):
+        nt.jit(running, strict="fast")(np.ones(9))
+    with pytest.raises(nt.NestorError, match="strict='slow'"):
+        nt.jit(running, strict="slow")
     with pytest.raises(nt.NestorError, match=r"calls Python: numpy\.linalg\.inv, which a GPU cannot"):
         nt.jit(inverse, target="cuda-sim")(np.eye(2))
 

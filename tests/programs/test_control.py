@@ -378,11 +378,51 @@ def sometimes_nothing(a):
         return a + 1
 
 
+def none_of_a_branch(a):
+    if a[0] == 0:
+        return None
+    return a * 2
+
+
+def none_of_a_loop(a):
+    for i in range(len(a)):
+        if a[i] == 0:
+            return None
+    return a * 2
+
+
+def none_of_a_loop_on_arrays(a):
+    i = 0
+    while i < len(a):
+        b = a * i
+        if b.sum() == 3:
+            return
+        i += 1
+    return b
+
+
+def nothing_in_any_case(a):
+    for i in range(len(a)):
+        if a[i] > 1:
+            return
+        a[i] = 2 * a[i] + 1
+
+
+@pytest.mark.parametrize("target", ["cpu", "interp"])
+def test_functions_that_return_nothing_return_early(target):
+    for a in (np.zeros(3), np.array([0.5, 1.5, 0.0]), np.ones(0)):
+        agrees(nothing_in_any_case, a, target=target)
+
+
 @pytest.mark.parametrize(
     ("function", "arguments", "message"),
     [
         (rebinds_what_the_caller_sees, (np.ones(3), 20), "the caller sees what is written to it"),
-        (sometimes_nothing, (np.ones(3),), "returns a value on some paths only"),
+        (
+            sometimes_nothing,
+            (np.ones(3),),
+            r"the result is an array of shape \(3,\) on one path and None on another",
+        ),
     ],
 )
 def test_refusals(function, arguments, message):

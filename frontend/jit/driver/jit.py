@@ -12,16 +12,17 @@ from .jit_function import JitFunction
 def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Compile a NumPy function: `@nt.jit`, `@nt.jit(dynamic=True)`, or `nt.jit(f, target="cuda-sim")`.
 
-    Options: `target` ("cpu", "cuda", "cuda-sim", "interp"; "cuda-sim:checked" raises SimulatorFault for races, indices
-    out of bounds and the like in the kernels); `dynamic` (None or "auto": static extents first, those that
+    Options: `target` ("cpu", "cuda", "cuda-sim", "interp"; "cuda-sim:checked" raises SimulatorFault for races,
+    indices out of bounds and the like in the kernels); `dynamic` (None or "auto": static extents first, those that
     differ become unknown when a second shape arrives; True: all unknown; False: none); `static_argnums` and
-    `static_argnames` (baked in by value); `strict`; `fastmath` (True, or names among FASTMATH_FLAGS and, by name
-    only, tf32: results are then no longer those of IEEE arithmetic); `boundscheck` (False: indices known at run time
-    only are not checked, and one outside of its axis reads or writes memory that is not the array's); `constants`
-    (parameters whose arrays, which must be read-only, never change: what is computed from them alone, such as weights in
-    the order in which a product reads them, is computed once per array, on target "cpu"; whoever changes an array all the
-    same gets old results); `machine` (a name of analysis/machine.py, such as "skylake" or "rtx4090": what is scheduled and
-    compiled for in place of this machine, see docs/machines.md).
+    `static_argnames` (baked in by value); `strict` (True: a function of NumPy that compiled code calls is an error;
+    "fast": so is what is slow, a loop that stays scalar or a copy that remains); `fastmath` (True, or names among
+    FASTMATH_FLAGS and, by name only, tf32: results are then no longer those of IEEE arithmetic); `boundscheck`
+    (False: indices known at run time only are not checked, and one outside of its axis reads or writes memory that is
+    not the array's); `constants` (parameters whose arrays, which must be read-only, never change: what is computed
+    from them alone, such as weights in the order in which a product reads them, is computed once per array, on target
+    "cpu"; whoever changes an array all the same gets old results); `machine` (a name of analysis/machine.py, such as
+    "skylake" or "rtx4090": what is scheduled and compiled for in place of this machine, see docs/machines.md).
     """
     known = JitFunction.__init__.__kwdefaults__ or {}
     if unknown := [name for name in options if name not in known]:

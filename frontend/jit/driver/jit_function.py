@@ -95,7 +95,7 @@ class JitFunction(Specialiser):
         static_argnums: int | Iterable[int] = (),
         static_argnames: str | Iterable[str] = (),
         fastmath: bool | Iterable[str] = False,
-        strict: bool = False,
+        strict: bool | str = False,
         boundscheck: bool = True,
         constants: str | Iterable[str] = (),
         machine: str | None = None,

@@ -51,6 +51,13 @@ def dynamic_mode(dynamic: bool | str | None) -> bool | None:
     raise DTypeError(f"dynamic={dynamic!r}", hint="dynamic is True, False, or 'auto'")
 
 
+def strict_mode(strict: bool | str) -> bool | str:
+    """The option `strict`, checked: False, True or "fast". Raises DTypeError."""
+    if strict in (False, True, "fast"):
+        return strict
+    raise DTypeError(f"strict={strict!r}", hint="strict is False, True, or 'fast'")
+
+
 _KINDS = {"cpu": "CPU", "cuda": "GPU", "cuda-sim": "GPU"}
 """What a target runs on."""
 

@@ -26,7 +26,7 @@ from ...interface.spec import ScalarSpec
 from ...interface.static_values import is_object
 from ..disk import stored_programs as disk
 from .arguments import seems_to_write
-from .options import dynamic_mode, fastmath_flags, machine_name
+from .options import dynamic_mode, fastmath_flags, machine_name, strict_mode
 
 if TYPE_CHECKING:
     from ...interface.program_parts import Program
@@ -75,14 +75,14 @@ class Specialiser(fast_call.NativeCallable):
         target: str,
         dynamic: bool | str | None,
         fastmath: bool | Iterable[str],
-        strict: bool,
+        strict: bool | str,
         boundscheck: bool,
         machine: str | None = None,
     ):
         self.function = function
         self.target = target
         self.dynamic = dynamic_mode(dynamic)
-        self.strict = strict
+        self.strict = strict_mode(strict)
         self.boundscheck = bool(boundscheck)
         self.fastmath = fastmath_flags(fastmath)
         self.machine = machine_name(machine, target)
@@ -203,8 +203,8 @@ class Specialiser(fast_call.NativeCallable):
                 "what it had changed before could not be told",
                 hint="print around the call, or return the values and assign them there",
             )
-        if self.strict and program.remarks:
-            raise _strictness(program.remarks)
+        if self.strict:
+            _be_strict(program.remarks, also_slow=self.strict == "fast")
         if request is not None:
             family = without_extents(program.arguments)
             is_rigid = family not in rigid and family in self._rigid
@@ -445,10 +445,13 @@ def most_programs() -> int:
     return int(text) if text.isdecimal() and int(text) > 0 else MOST_PROGRAMS
 
 
-def _strictness(remarks: Sequence[Diagnostic]) -> UnsupportedError:
-    """What strict=True says: the first remark as an error, the others as notes."""
-    first, *others = remarks
-    return UnsupportedError(
+def _be_strict(remarks: Sequence[Diagnostic], also_slow: bool) -> None:
+    """Raise the first warning (that Python runs a part) as an error, the others as notes; remarks too if `also_slow`."""
+    said = [r for r in remarks if also_slow or r.severity == "warning"]
+    if not said:
+        return
+    first, *others = said
+    raise UnsupportedError(
         f"strict: {first.message}", first.location, hint=first.hint, notes=[*first.notes, *others]
     )
 

@@ -15,7 +15,7 @@
 // LLVM: llvm.icmp "eq" %[[S]]
 func.func @sorted(%x: tensor<?xf32> {nt.layout = "strided"}) -> tensor<?xf32> {
   %n = nt.dim %x[0] : tensor<?xf32>
-  // expected-remark @below {{call to numpy.sort: it is not compiled, NumPy runs it}}
+  // expected-warning @below {{call to numpy.sort: it is not compiled, NumPy runs it}}
   %y = nt.custom_call "numpy.sort"(%x) sizes(%n) {axis = 0 : i64} : (tensor<?xf32>) -> tensor<?xf32>
   %z = nt.add %y, %y : tensor<?xf32>
   func.return %z : tensor<?xf32>
