@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 PIPELINES: dict[str, tuple[str, ...]] = {
     # nt -> nest: one loop nest a fusion, in program order, nothing decided about how it runs
     "to-loops": (
+        "nt-differentiate",
         "nt-decompose",
         "canonicalize",
         "cse",

@@ -17,6 +17,7 @@ _PRIMITIVES: dict[str, Primitive] = {row.pass_name: row for row in PRIMITIVES.va
 
 PASSES: dict[str, str] = {
     # nt -> nt
+    "nt-differentiate": "transforms.autodiff.nt_differentiate:NtDifferentiatePass",
     "nt-if-to-select": "transforms.tensor.nt_if_to_select:NtIfToSelectPass",
     "nt-hoist": "transforms.tensor.nt_hoist:NtHoistPass",
     "nt-unroll": "transforms.tensor.nt_unroll:NtUnrollPass",
@@ -49,6 +50,7 @@ PASSES: dict[str, str] = {
 """The module of each pass, and its class there (of a primitive: its function)."""
 
 IDLE_WITHOUT: dict[str, tuple[str, ...]] = {
+    "nt-differentiate": ("nt.vjp", "nt.jvp", "nt.stop_gradient"),
     "nt-decompose": ("nt.composite",),
     "nt-if-to-select": ("scf.if",),
     "nt-hoist": ("scf.for", "scf.while"),

@@ -27,7 +27,9 @@ from . import expand_complex as xc
 from . import expand_float as xf
 from . import expand_integer as xi
 from . import expand_random as xr
+from . import partials as d
 from .expand import Emitter
+from .partials import Partial
 from .work import Effort
 
 Expansion = Callable[..., SSAValue]
@@ -55,6 +57,10 @@ class Elementwise:
     """What NumPy computes, where that is not just `ufunc`: one of several results, or converted."""
     least_effort: Effort = Effort.CHEAP
     """How expensive it is, where it is no function with an error."""
+    partials: tuple[Partial, ...] | None = None
+    """By operand: the product of a tangent with the partial derivative (partials.py). None: it has no derivative here."""
+    singular: bool = False
+    """A partial derivative is infinite or NaN at a finite point: in reverse, a cotangent of zero masks the product."""
     on_bits: bool = False
     """What it gives depends on the digits that the type has: bfloat16 is not float32 rounded."""
 
@@ -139,26 +145,49 @@ def _numbers(f: Expansion | None, i: Expansion, u: Expansion | None = None) -> d
     return table if f is None else {"f": f, **table}
 
 
+_SINGULAR_INVERSES = {"arcsin", "arccos", "arccosh", "arctanh"}
+
 _ROWS = (
     # arithmetic
     Elementwise(
-        "add", 2, "add", {**_numbers(_ADD_F, _int("AddiOp")), "b": _OR, "c": xc.add}, commutative=True
+        "add",
+        2,
+        "add",
+        {**_numbers(_ADD_F, _int("AddiOp")), "b": _OR, "c": xc.add},
+        commutative=True,
+        partials=d.add,
     ),
-    Elementwise("subtract", 2, "subtract", {**_numbers(_op("SubfOp"), _int("SubiOp")), "c": xc.subtract}),
+    Elementwise(
+        "subtract",
+        2,
+        "subtract",
+        {**_numbers(_op("SubfOp"), _int("SubiOp")), "c": xc.subtract},
+        partials=d.subtract,
+    ),
     Elementwise(
         "multiply",
         2,
         "multiply",
         {**_numbers(_MUL_F, _int("MuliOp")), "b": _AND, "c": xc.multiply},
         commutative=True,
+        partials=d.multiply,
     ),
-    Elementwise("divide", 2, "divide", {"f": _op("DivfOp"), "c": xc.divide}, least_effort=Effort.DIVISION),
+    Elementwise(
+        "divide",
+        2,
+        "divide",
+        {"f": _op("DivfOp"), "c": xc.divide},
+        least_effort=Effort.DIVISION,
+        partials=d.divide,
+        singular=True,
+    ),
     Elementwise(
         "floor_divide",
         2,
         "floor_divide",
         {"f": x.floor_divide_float, "i": x.floor_divide_int, "u": x.floor_divide_uint},
         least_effort=Effort.FUNCTION,
+        partials=d.steps_of_two,
     ),
     Elementwise(
         "remainder",
@@ -166,20 +195,30 @@ _ROWS = (
         "remainder",
         {"f": x.remainder_float, "i": x.remainder_int, "u": x.remainder_uint},
         least_effort=Effort.FUNCTION,
+        partials=d.remainder,
+        singular=True,
     ),
-    Elementwise("negative", 1, "negative", {**_numbers(_op("NegfOp"), x.negative_int), "c": xc.negative}),
+    Elementwise(
+        "negative",
+        1,
+        "negative",
+        {**_numbers(_op("NegfOp"), x.negative_int), "c": xc.negative},
+        partials=d.negative,
+    ),
     Elementwise(
         "absolute",
         1,
         "absolute",
         {"f": _math("AbsFOp"), "i": x.absolute_int, "u": _identity, "b": _identity, "c": xc.absolute},
         "real",
+        partials=d.absolute,
     ),
     Elementwise(
         "square",
         1,
         "square",
         {**_numbers(_square(_MUL_F), _square(_int("MuliOp"))), "c": _square(xc.multiply)},
+        partials=d.square,
     ),
     Elementwise(
         "reciprocal",
@@ -187,15 +226,30 @@ _ROWS = (
         "reciprocal",
         {"f": _reciprocal, "i": xi.reciprocal_int, "u": xi.reciprocal_uint, "c": xc.reciprocal},
         least_effort=Effort.DIVISION,
+        partials=d.reciprocal,
+        singular=True,
     ),
-    Elementwise("fmod", 2, "fmod", {"f": x.in_single(xf.fmod), "i": xi.fmod_int, "u": x.remainder_uint}),
+    Elementwise(
+        "fmod",
+        2,
+        "fmod",
+        {"f": x.in_single(xf.fmod), "i": xi.fmod_int, "u": x.remainder_uint},
+        partials=d.fmod,
+        singular=True,
+    ),
     Elementwise("gcd", 2, "gcd", {"i": xi.gcd_int, "u": xi.gcd_uint}),
     Elementwise("lcm", 2, "lcm", {"i": xi.lcm_int, "u": xi.lcm_uint}),
-    Elementwise("sign", 1, "sign", {"f": x.sign_float, "i": x.sign_int, "u": x.sign_uint, "c": xc.sign}),
-    Elementwise("copysign", 2, "copysign", {"f": _math("CopySignOp")}),
+    Elementwise(
+        "sign",
+        1,
+        "sign",
+        {"f": x.sign_float, "i": x.sign_int, "u": x.sign_uint, "c": xc.sign},
+        partials=d.steps,
+    ),
+    Elementwise("copysign", 2, "copysign", {"f": _math("CopySignOp")}, partials=d.copysign),
     Elementwise("nextafter", 2, "nextafter", {"f": xf.nextafter}, on_bits=True),
-    Elementwise("spacing", 1, "spacing", {"f": xf.spacing}, on_bits=True),
-    Elementwise("ldexp", 2, "ldexp", {"f": xf.ldexp}, reference=_ldexp),
+    Elementwise("spacing", 1, "spacing", {"f": xf.spacing}, on_bits=True, partials=d.steps),
+    Elementwise("ldexp", 2, "ldexp", {"f": xf.ldexp}, reference=_ldexp, partials=d.ldexp),
     Elementwise("frexp_mantissa", 1, "frexp", {"f": xf.frexp_mantissa}, reference=lambda a: np.frexp(a)[0]),
     Elementwise(
         "frexp_exponent",
@@ -204,7 +258,7 @@ _ROWS = (
         {"f": xf.frexp_exponent},
         reference=lambda a: np.frexp(a)[1].astype(a.dtype),
     ),
-    Elementwise("heaviside", 2, "heaviside", {"f": xf.heaviside}),
+    Elementwise("heaviside", 2, "heaviside", {"f": xf.heaviside}, partials=d.heaviside),
     # complex numbers and their parts
     Elementwise("complex", 2, "complex", {"f": xc.create}, "complex", reference=_complex),
     Elementwise("real", 1, "real", {"c": xc.real}, "real", reference=np.real),
@@ -257,6 +311,7 @@ _ROWS = (
         "maximum",
         {"f": _op("MaximumfOp"), "i": _op("MaxSIOp"), "u": _op("MaxUIOp"), "b": _OR, "c": xc.maximum},
         commutative=True,
+        partials=d.maximum,
     ),
     Elementwise(
         "minimum",
@@ -264,18 +319,21 @@ _ROWS = (
         "minimum",
         {"f": _op("MinimumfOp"), "i": _op("MinSIOp"), "u": _op("MinUIOp"), "b": _AND, "c": xc.minimum},
         commutative=True,
+        partials=d.minimum,
     ),
     Elementwise(
         "fmax",
         2,
         "fmax",
         {"f": x.fmax_float, "i": _op("MaxSIOp"), "u": _op("MaxUIOp"), "b": _OR, "c": xc.fmax},
+        partials=d.fmax,
     ),
     Elementwise(
         "fmin",
         2,
         "fmin",
         {"f": x.fmin_float, "i": _op("MinSIOp"), "u": _op("MinUIOp"), "b": _AND, "c": xc.fmin},
+        partials=d.fmin,
     ),
     Elementwise(
         "clamp",
@@ -287,38 +345,65 @@ _ROWS = (
             "u": _clamp_int(_op("MaxUIOp"), _op("MinUIOp")),
             "c": _clamp_int(xc.maximum, xc.minimum),
         },
+        partials=d.clamp,
     ),
-    Elementwise("select", 3, "where", {k: _select for k in "fiubc"}, condition_first=True),
+    Elementwise("select", 3, "where", {k: _select for k in "fiubc"}, condition_first=True, partials=d.select),
     # random bits: of a counter (its lower and its upper half) and a key
     Elementwise("philox", 3, "philox", {"u": xr.philox}, reference=special.philox),
     # functions
-    Elementwise("sqrt", 1, "sqrt", {"f": _math("SqrtOp"), "c": xc.sqrt}, least_effort=Effort.DIVISION),
-    Elementwise("cbrt", 1, "cbrt", {"f": _math("CbrtOp")}, ulp=2.0),
-    Elementwise("exp", 1, "exp", {"f": _math("ExpOp"), "c": xc.exp}, ulp=1.0),
-    Elementwise("exp2", 1, "exp2", {"f": _math("Exp2Op"), "c": xc.exp2}, ulp=2.0),
-    Elementwise("expm1", 1, "expm1", {"f": _math("ExpM1Op"), "c": xc.expm1}, ulp=2.0),
-    Elementwise("log", 1, "log", {"f": _math("LogOp"), "c": xc.log}, ulp=2.0),
-    Elementwise("log2", 1, "log2", {"f": _math("Log2Op"), "c": xc.log2}, ulp=2.0),
-    Elementwise("log10", 1, "log10", {"f": _math("Log10Op"), "c": xc.log10}, ulp=2.0),
-    Elementwise("log1p", 1, "log1p", {"f": _math("Log1pOp"), "c": xc.log1p}, ulp=2.0),
+    Elementwise(
+        "sqrt",
+        1,
+        "sqrt",
+        {"f": _math("SqrtOp"), "c": xc.sqrt},
+        least_effort=Effort.DIVISION,
+        partials=d.sqrt,
+        singular=True,
+    ),
+    Elementwise("cbrt", 1, "cbrt", {"f": _math("CbrtOp")}, ulp=2.0, partials=d.cbrt, singular=True),
+    Elementwise("exp", 1, "exp", {"f": _math("ExpOp"), "c": xc.exp}, ulp=1.0, partials=d.exp),
+    Elementwise("exp2", 1, "exp2", {"f": _math("Exp2Op"), "c": xc.exp2}, ulp=2.0, partials=d.exp2),
+    Elementwise("expm1", 1, "expm1", {"f": _math("ExpM1Op"), "c": xc.expm1}, ulp=2.0, partials=d.expm1),
+    Elementwise("log", 1, "log", {"f": _math("LogOp"), "c": xc.log}, ulp=2.0, partials=d.log, singular=True),
+    Elementwise(
+        "log2", 1, "log2", {"f": _math("Log2Op"), "c": xc.log2}, ulp=2.0, partials=d.log2, singular=True
+    ),
+    Elementwise(
+        "log10", 1, "log10", {"f": _math("Log10Op"), "c": xc.log10}, ulp=2.0, partials=d.log10, singular=True
+    ),
+    Elementwise(
+        "log1p", 1, "log1p", {"f": _math("Log1pOp"), "c": xc.log1p}, ulp=2.0, partials=d.log1p, singular=True
+    ),
     Elementwise(
         "power",
         2,
         "power",
         {"f": _math("PowFOp"), "i": xi.power_int, "u": xi.power_uint, "c": xc.power},
         ulp=2.0,
+        partials=d.power,
+        singular=True,
     ),
-    Elementwise("hypot", 2, "hypot", {"f": xf.hypot}, ulp=2.0, commutative=True),
-    Elementwise("logaddexp", 2, "logaddexp", {"f": xf.logaddexp}, ulp=4.0),
-    Elementwise("logaddexp2", 2, "logaddexp2", {"f": xf.logaddexp2}, ulp=4.0),
-    Elementwise("radians", 1, "radians", {"f": xf.radians}),
-    Elementwise("degrees", 1, "degrees", {"f": xf.degrees}),
-    Elementwise("sin", 1, "sin", {"f": _math("SinOp"), "c": xc.sin}, ulp=2.0),
-    Elementwise("cos", 1, "cos", {"f": _math("CosOp"), "c": xc.cos}, ulp=2.0),
-    Elementwise("tan", 1, "tan", {"f": _math("TanOp"), "c": xc.tan}, ulp=4.0),
-    Elementwise("arctan2", 2, "arctan2", {"f": _math("Atan2Op")}, ulp=2.0),
+    Elementwise(
+        "hypot", 2, "hypot", {"f": xf.hypot}, ulp=2.0, commutative=True, partials=d.hypot, singular=True
+    ),
+    Elementwise("logaddexp", 2, "logaddexp", {"f": xf.logaddexp}, ulp=4.0, partials=d.logaddexp),
+    Elementwise("logaddexp2", 2, "logaddexp2", {"f": xf.logaddexp2}, ulp=4.0, partials=d.logaddexp2),
+    Elementwise("radians", 1, "radians", {"f": xf.radians}, partials=d.radians),
+    Elementwise("degrees", 1, "degrees", {"f": xf.degrees}, partials=d.degrees),
+    Elementwise("sin", 1, "sin", {"f": _math("SinOp"), "c": xc.sin}, ulp=2.0, partials=d.sin),
+    Elementwise("cos", 1, "cos", {"f": _math("CosOp"), "c": xc.cos}, ulp=2.0, partials=d.cos),
+    Elementwise("tan", 1, "tan", {"f": _math("TanOp"), "c": xc.tan}, ulp=4.0, partials=d.tan),
+    Elementwise("arctan2", 2, "arctan2", {"f": _math("Atan2Op")}, ulp=2.0, partials=d.arctan2, singular=True),
     *(
-        Elementwise(name, 1, name, {"f": _math(op), **xc.FUNCTIONS.get(name, {})}, ulp=4.0)
+        Elementwise(
+            name,
+            1,
+            name,
+            {"f": _math(op), **xc.FUNCTIONS.get(name, {})},
+            ulp=4.0,
+            partials=getattr(d, name),
+            singular=name in _SINGULAR_INVERSES,
+        )
         for name, op in (
             ("arcsin", "AsinOp"),
             ("arccos", "AcosOp"),
@@ -330,17 +415,27 @@ _ROWS = (
             ("arctanh", "AtanhOp"),
         )
     ),
-    Elementwise("tanh", 1, "tanh", {"f": _math("TanhOp"), "c": xc.tanh}, ulp=2.0),
-    Elementwise("erf", 1, "erf", {"f": _math("ErfOp")}, ulp=2.0, reference=special.erf),
-    Elementwise("erfc", 1, "erfc", {"f": _math("ErfcOp", ext_math)}, ulp=4.0, reference=special.erfc),
+    Elementwise("tanh", 1, "tanh", {"f": _math("TanhOp"), "c": xc.tanh}, ulp=2.0, partials=d.tanh),
+    Elementwise("erf", 1, "erf", {"f": _math("ErfOp")}, ulp=2.0, reference=special.erf, partials=d.erf),
+    Elementwise(
+        "erfc", 1, "erfc", {"f": _math("ErfcOp", ext_math)}, ulp=4.0, reference=special.erfc, partials=d.erfc
+    ),
     *(
-        Elementwise(row.name, row.arity, row.name, {"f": _special(row)}, ulp=row.ulp, reference=row.reference)
+        Elementwise(
+            row.name,
+            row.arity,
+            row.name,
+            {"f": _special(row)},
+            ulp=row.ulp,
+            reference=row.reference,
+            partials=getattr(d, row.name, None),
+        )
         for row in functions.FUNCTIONS
     ),
-    Elementwise("floor", 1, "floor", {"f": _math("FloorOp")}),
-    Elementwise("ceil", 1, "ceil", {"f": _math("CeilOp")}),
-    Elementwise("rint", 1, "rint", {"f": _math("RoundEvenOp"), "c": xc.rint}),
-    Elementwise("trunc", 1, "trunc", {"f": _math("TruncOp")}),
+    Elementwise("floor", 1, "floor", {"f": _math("FloorOp")}, partials=d.steps),
+    Elementwise("ceil", 1, "ceil", {"f": _math("CeilOp")}, partials=d.steps),
+    Elementwise("rint", 1, "rint", {"f": _math("RoundEvenOp"), "c": xc.rint}, partials=d.steps),
+    Elementwise("trunc", 1, "trunc", {"f": _math("TruncOp")}, partials=d.steps),
 )
 
 

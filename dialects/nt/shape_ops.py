@@ -82,7 +82,8 @@ class BroadcastOp(AlongOp, Viewing):
     """Repeat along new or size-1 dimensions: `nt.broadcast %m along [0] sizes(%n) : tensor<?xf32> -> tensor<?x4xf32>`.
 
     `along[k]` is the result dimension that dimension k of the source becomes, increasing; a source extent of 1
-    stretches; the other result dimensions are new.
+    stretches; the other result dimensions are new. A source extent that is unknown is the one of the result, which may be
+    a constant: then who made the operation knows that they are equal.
     """
 
     name = "nt.broadcast"
@@ -117,7 +118,7 @@ class BroadcastOp(AlongOp, Viewing):
                 f"{self.name}: along {list(along)} must increase within the {len(result)} result dimensions"
             )
         for k, d in enumerate(along):
-            if source[k] != 1 and source[k] != result[d]:
+            if source[k] not in (1, DYNAMIC_INDEX, result[d]):
                 raise VerifyException(
                     f"{self.name}: dimension {k} of {self.source.type} does not stretch to dimension {d} of "
                     f"{self.result.type}"

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ...dialects.nt import CompositeOp
@@ -39,15 +39,16 @@ class NtDecomposePass(ModulePass):
                 decompose(composite)
 
 
-def decompose(op: CompositeOp) -> None:
-    """Put the region of `op` in its place."""
+def decompose(op: CompositeOp) -> list[SSAValue]:
+    """Put the region of `op` in its place; gives the values that are its results now."""
     block, parent = op.body.block, op.parent
     assert parent is not None
     for argument, value in zip(block.args, op.inputs, strict=True):
         argument.replace_all_uses_with(value)
     end = block.last_op
     assert isinstance(end, Operation)
-    for result, value in zip(op.results_, list(end.operands), strict=True):
+    values = list(end.operands)
+    for result, value in zip(op.results_, values, strict=True):
         if value.name_hint is None:
             value.name_hint = result.name_hint
         result.replace_all_uses_with(value)
@@ -58,3 +59,4 @@ def decompose(op: CompositeOp) -> None:
         parent.insert_op_before(inner, op)
     op.detach()
     op.erase()
+    return values

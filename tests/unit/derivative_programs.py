@@ -1,0 +1,132 @@
+"""Derivatives of NumPy functions at the nt level, run by the reference interpreter, and compared with differences.
+
+`check(f, x, w)` holds of `nt.jvp` that it is the derivative of `f` as NumPy computes it (central differences in
+float64), and of `nt.vjp` that it is its transpose: <J v, c> = <v, J' c>.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import nestor as nt
+import numpy as np
+from nestor.dialects.registry import make_context
+from nestor.runtime.interp.run import run_nest
+from nestor.transforms.pipelines import expand, name_and_options
+from nestor.transforms.registry import load_pass
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.parser import Parser
+
+STEP = 1e-6
+
+
+def run_passes(module: ModuleOp, *names: str) -> ModuleOp:
+    """The passes (or pipelines) by name, each verified."""
+    context = make_context()
+    for entry in expand(names):
+        name, options = name_and_options(entry)
+        load_pass(name)(**options).apply(context, module)
+        module.verify()
+    return module
+
+
+def lowered(
+    f: Callable[..., Any], arguments: Sequence[Any], dynamic: bool = False
+) -> tuple[str, func.FuncOp]:
+    """The function at the nt level as text, private, and its operation."""
+    text = nt.jit(f, dynamic=dynamic).lower(*arguments).as_text("nt")
+    module = Parser(make_context(), text).parse_module()
+    function = next(o for o in module.ops if isinstance(o, func.FuncOp) and o.body.blocks)
+    function.sym_name, function.sym_visibility = StringAttr("primal"), StringAttr("private")
+    return str(module), function
+
+
+def derivative_text(kind: str, primal: str, function: func.FuncOp, wrt: Sequence[int]) -> str:
+    """The module with a `main` that takes the arguments, then tangents or cotangents."""
+    inputs = [str(t) for t in function.function_type.inputs]
+    outputs = [str(t) for t in function.function_type.outputs]
+    of = [k for k, t in enumerate(outputs) if "f64" in t or "f32" in t]
+    directions = [inputs[k] for k in wrt] if kind == "jvp" else [outputs[k] for k in of]
+    results = [*outputs, *([outputs[k] for k in of] if kind == "jvp" else [inputs[k] for k in wrt])]
+    names = [f"%a{k}" for k in range(len(inputs))]
+    extra = [f"%t{k}" for k in range(len(directions))]
+    signature = ", ".join(f"{n}: {t}" for n, t in zip(names + extra, inputs + directions, strict=True))
+    word = "tangents" if kind == "jvp" else "cotangents"
+    group = f"({', '.join(extra)} : {', '.join(directions)})" if extra else "()"
+    body = (
+        f"%r:{len(results)} = nt.{kind} @primal({', '.join(names)} : {', '.join(inputs)}) {word}{group} "
+        f"wrt {list(wrt)} of {of} -> ({', '.join(results)})"
+    )
+    values = ", ".join(f"%r#{k}" for k in range(len(results)))
+    types = ", ".join(results)
+    main = f"func.func @main({signature}) -> ({types}) {{\n{body}\nfunc.return {values} : {types}\n}}"
+    end = primal.rindex("}")
+    return primal[:end] + main + "\n}"
+
+
+def run(
+    kind: str,
+    f: Callable[..., Any],
+    arguments: Sequence[Any],
+    directions: Sequence[Any],
+    wrt: Sequence[int],
+    *,
+    oracle: Callable[..., Any] | None = None,
+    **how: Any,
+) -> list[np.ndarray]:
+    """The derivatives of `f` by the interpreter; its results are those of `oracle` (where it is not NumPy code itself)."""
+    primal, function = lowered(f, arguments, **how)
+    module = Parser(make_context(), derivative_text(kind, primal, function, wrt)).parse_module()
+    module.verify()
+    run_passes(module, "to-nest")
+    main = next(o for o in module.ops if isinstance(o, func.FuncOp) and o.sym_name.data == "main")
+    expected = results_of(oracle or f, arguments)
+    out_like = [
+        *expected,
+        *([e for e in expected if e.dtype.kind == "f"] if kind == "jvp" else [arguments[k] for k in wrt]),
+    ]
+    outs = [np.full(np.shape(a), 77, np.asarray(a).dtype) for a in out_like]
+    run_nest(
+        main, [*(np.copy(a) if isinstance(a, np.ndarray) else a for a in (*arguments, *directions)), *outs]
+    )
+    for out, value in zip(outs, expected, strict=False):
+        np.testing.assert_allclose(out, value, rtol=1e-9, atol=1e-12)
+    return outs[len(expected) :]
+
+
+def results_of(f: Callable[..., Any], arguments: Sequence[Any]) -> list[np.ndarray]:
+    """What Python computes, as a list of arrays."""
+    copies = [np.copy(a) if isinstance(a, np.ndarray) else a for a in arguments]
+    result = f(*copies)
+    return [np.asarray(r) for r in (result if isinstance(result, tuple) else (result,))]
+
+
+def check(
+    f: Callable[..., Any],
+    *arguments: Any,
+    wrt: Sequence[int] | None = None,
+    rtol: float = 2e-5,
+    oracle: Callable[..., Any] | None = None,
+    **how: Any,
+) -> None:
+    """Forward mode agrees with central differences, and reverse mode is its transpose."""
+    rng = np.random.default_rng(7)
+    if wrt is None:
+        wrt = [k for k, a in enumerate(arguments) if isinstance(a, np.ndarray) and a.dtype.kind == "f"]
+    tangents = [rng.standard_normal(arguments[k].shape) for k in wrt]
+    forward = run("jvp", f, arguments, tangents, wrt, oracle=oracle, **how)
+    moved = []
+    for sign in (1, -1):
+        near = list(arguments)
+        for k, t in zip(wrt, tangents, strict=True):
+            near[k] = arguments[k] + sign * STEP * t
+        moved.append([r for r in results_of(oracle or f, near) if r.dtype.kind == "f"])
+    for got, ahead, behind in zip(forward, *moved, strict=True):
+        np.testing.assert_allclose(got, (ahead - behind) / (2 * STEP), rtol=rtol, atol=rtol)
+    cotangents = [np.asarray(rng.standard_normal(r.shape)) for r in forward]
+    backward = run("vjp", f, arguments, cotangents, wrt, oracle=oracle, **how)
+    one = sum(float((a * b).sum()) for a, b in zip(forward, cotangents, strict=True))
+    other = sum(float((a * b).sum()) for a, b in zip(tangents, backward, strict=True))
+    np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)

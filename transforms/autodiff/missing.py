@@ -1,0 +1,22 @@
+"""The error for an operation that has no derivative."""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation
+
+from ...dialects.diagnostic import NestorError, fail
+
+
+def missing(op: Operation) -> NestorError:
+    """The error for an operation that has no rule."""
+    return fail(
+        op,
+        f"{described(op)} has no derivative",
+        hint="give the function around it one with nt.custom_vjp, or take its result as a constant: nt.stop_gradient",
+    )
+
+
+def described(op: Operation) -> str:
+    """The operation, in words."""
+    target = op.properties.get("target") or op.properties.get("label")
+    return f"'{op.name}'" if target is None else f"'{op.name} {target}'"

@@ -1,0 +1,232 @@
+"""nt-differentiate: derivatives of functions become the operations that compute them.
+
+    func.func private @loss(%x: tensor<8xf32>, %w: tensor<8xf32>) -> tensor<8xf32> {
+      %y = nt.multiply %x, %w : tensor<8xf32>
+      func.return %y : tensor<8xf32>
+    }
+    %y, %g = nt.vjp @loss(%x, %w : tensor<8xf32>, tensor<8xf32>) cotangents(%c : tensor<8xf32>) wrt [0] of [0]
+             -> (tensor<8xf32>, tensor<8xf32>)
+  becomes
+    %y = nt.multiply %x, %w : tensor<8xf32>
+    %g = nt.multiply %c, %w : tensor<8xf32>
+
+The function is put in place of the operation, and its derivative behind it: what both compute is computed once. Innermost
+first: derivatives (and calls) in the function have become operations before it is differentiated itself. Private functions
+that nothing refers to any more go, `nt.stop_gradient` too. What has no rule is refused where it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import cf, func
+from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.traits import SymbolTable, is_side_effect_free
+
+from ...dialects.diagnostic import fail
+from ...dialects.nt.composite_op import CompositeOp
+from ...dialects.nt.derivative_ops import JvpOp, StopGradientOp, VjpOp
+from ..tensor.nt_decompose import decompose
+from .activity import active_values, useful_values
+from .builder import Builder
+from .forward import Forward
+from .reverse import Reverse
+from .rules.composites import has_closed_form
+from .rules.table import forward_rule, reverse_rule
+
+
+@dataclass(frozen=True, eq=False)
+class NtDifferentiatePass(ModulePass):
+    """Replace nt.vjp and nt.jvp by the operations that compute them."""
+
+    name = "nt-differentiate"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        callees = _Expansion(op).run()
+        _drop_unused(op, callees)
+        for stop in [o for o in op.walk() if isinstance(o, StopGradientOp)]:
+            stop.result.replace_all_uses_with(stop.source)
+            stop.parent.erase_op(stop)  # pyright: ignore
+
+
+class _Expansion:
+    """Expands the derivatives of a module, those inside of a function before those of the function."""
+
+    def __init__(self, module: ModuleOp):
+        self._module = module
+        self._used: set[str] = set()
+        self._open: list[str] = []
+
+    def run(self) -> set[str]:
+        """Expand all; gives the names of the functions that were put in place of something."""
+        for function in [o for o in self._module.ops if isinstance(o, func.FuncOp)]:
+            self._expand_in(function)
+        return self._used
+
+    def _expand_in(self, function: func.FuncOp, inline_calls: bool = False) -> None:
+        name = function.sym_name.data
+        if name in self._open:
+            raise fail(function, f"the derivative of '{name}' needs itself: recursion is not differentiated")
+        self._open.append(name)
+        for op in [o for o in function.walk() if isinstance(o, VjpOp | JvpOp | func.CallOp)]:
+            if isinstance(op, func.CallOp) and not inline_calls:
+                continue
+            callee = SymbolTable.lookup_symbol(self._module, op.callee)
+            if not isinstance(callee, func.FuncOp) or not callee.body.blocks:
+                continue  # a call of the runtime: it prints
+            self._expand_in(callee, inline_calls=True)
+            self._used.add(callee.sym_name.data)
+            _expand(op, callee)
+        self._open.pop()
+
+
+def _expand(op: VjpOp | JvpOp | func.CallOp, callee: func.FuncOp) -> None:
+    if isinstance(op, func.CallOp):
+        _, results = _inline(op, callee, op.arguments, replay=False)
+        _replace(op, results)
+    elif isinstance(op, VjpOp):
+        _expand_vjp(op, callee)
+    else:
+        _expand_jvp(op, callee)
+
+
+def _inline(
+    op: Operation, callee: func.FuncOp, arguments: Sequence[SSAValue], *, replay: bool
+) -> tuple[list[Operation], list[SSAValue]]:
+    """Put the operations of `callee` before `op`; gives them and the values that the function returns."""
+    if len(callee.body.blocks) != 1:
+        raise fail(
+            callee,
+            f"'{callee.sym_name.data}' has several blocks: only structured control flow is differentiated",
+        )
+    block, parent = callee.body.block, op.parent
+    assert parent is not None
+    mapping: dict[SSAValue, SSAValue] = dict(zip(block.args, arguments, strict=True))
+    made: list[Operation] = []
+    for inner in block.ops:
+        if isinstance(inner, func.ReturnOp):
+            return made, [mapping.get(v, v) for v in inner.operands]
+        if replay and not inner.results and not is_side_effect_free(inner):
+            continue
+        copy = inner.clone(mapping)
+        copy.location = inner.location
+        parent.insert_op_before(copy, op)
+        if replay:
+            _silence(copy)
+        made.append(copy)
+    raise fail(callee, "a function ends with func.return")
+
+
+def _silence(op: Operation) -> None:
+    """Erase what an operation does in its regions beside computing: checks, and calls of the runtime that print."""
+    for inner in [o for o in op.walk() if isinstance(o, cf.AssertOp | func.CallOp) and not o.results]:
+        assert inner.parent is not None
+        inner.parent.erase_op(inner)
+
+
+def _replace(op: Operation, values: Sequence[SSAValue]) -> None:
+    for result, value in zip(op.results, values, strict=True):
+        if value.name_hint is None and not isinstance(value.owner, func.FuncOp):
+            value.name_hint = result.name_hint
+        result.replace_all_uses_with(value)
+    assert op.parent is not None
+    op.parent.erase_op(op)
+
+
+class _Copies:
+    """The arguments of a derivative, those that are differentiated as values of their own, whatever else they are."""
+
+    def __init__(self, op: VjpOp | JvpOp):
+        builder = Builder(op.parent, op, op.location)  # pyright: ignore
+        self.arguments = list(op.arguments)
+        for k in op.wrt_indices:
+            self.arguments[k] = builder.value(StopGradientOp(op.arguments[k]))
+        self.starts = [self.arguments[k] for k in op.wrt_indices]
+
+    def undo(self) -> None:
+        """Use the arguments themselves."""
+        for value in self.starts:
+            copy = value.owner
+            assert isinstance(copy, StopGradientOp) and copy.parent is not None
+            value.replace_all_uses_with(copy.source)
+            copy.parent.erase_op(copy)
+
+
+def _expand_vjp(op: VjpOp, callee: func.FuncOp) -> None:
+    copies = _Copies(op)
+    ops, results = _inline(op, callee, copies.arguments, replay=op.is_replay)
+    ops = _opened(ops, copies.starts, results)
+    builder = Builder(op.parent, op, op.location)  # pyright: ignore
+    to = Reverse(builder, active_values(ops, copies.starts), reverse_rule)
+    for k, cotangent in zip(op.of_indices, op.directions, strict=True):
+        to.add(results[k], cotangent)
+    to.run(ops)
+    builder.location = op.location
+    gradients = [_or_zeros(to.take(v), v, builder) for v in copies.starts]
+    _replace(op, gradients if op.is_replay else [*results, *gradients])
+    copies.undo()
+
+
+def _expand_jvp(op: JvpOp, callee: func.FuncOp) -> None:
+    copies = _Copies(op)
+    ops, results = _inline(op, callee, copies.arguments, replay=op.is_replay)
+    ops = _opened(ops, copies.starts, results)
+    builder = Builder(op.parent, op, op.location)  # pyright: ignore
+    by = Forward(builder, useful_values(ops, [results[k] for k in op.of_indices]), forward_rule)
+    for value, tangent in zip(copies.starts, op.directions, strict=True):
+        by.set(value, tangent)
+    by.run(ops)
+    builder.location = op.location
+    tangents = [_or_zeros(by.of(results[k]), results[k], builder) for k in op.of_indices]
+    _replace(op, tangents if op.is_replay else [*results, *tangents])
+    copies.undo()
+
+
+def _or_zeros(value: SSAValue | None, like: SSAValue, builder: Builder) -> SSAValue:
+    return builder.zeros(like) if value is None else value
+
+
+def _opened(ops: Sequence[Operation], starts: Sequence[SSAValue], results: list[SSAValue]) -> list[Operation]:
+    """The operations, active composites without a form of their own replaced by what they stand for (in `results` too)."""
+    result: list[Operation] = []
+    rest = list(ops)
+    active = set(starts)
+    while rest:
+        op = rest.pop(0)
+        if isinstance(op, CompositeOp) and not has_closed_form(op) and any(v in active for v in op.inputs):
+            inner = list(op.body.block.ops)[:-1]
+            made = list(op.results_)
+            ends = decompose(op)
+            for k, value in enumerate(results):
+                results[k] = ends[made.index(value)] if value in made else value
+            rest[:0] = inner
+            continue
+        active = active_values([op], active)
+        result.append(op)
+    return result
+
+
+def _drop_unused(module: ModuleOp, names: set[str]) -> None:
+    """Erase the private functions among `names` that nothing refers to."""
+    while True:
+        used = {
+            attribute.root_reference.data
+            for op in module.walk()
+            for attribute in (*op.attributes.values(), *op.properties.values())
+            if isinstance(attribute, SymbolRefAttr)
+        }
+        dead = [
+            o
+            for o in module.ops
+            if isinstance(o, func.FuncOp)
+            and o.sym_name.data in names - used
+            and o.sym_visibility == StringAttr("private")
+        ]
+        if not dead:
+            return
+        for function in dead:
+            module.body.block.erase_op(function)
