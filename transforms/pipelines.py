@@ -12,6 +12,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
     # nt -> nest: one loop nest a fusion, in program order, nothing decided about how it runs
     "to-loops": (
         "nt-differentiate",
+        "nt-batch",
         "nt-decompose",
         "canonicalize",
         "cse",

@@ -18,6 +18,7 @@ _PRIMITIVES: dict[str, Primitive] = {row.pass_name: row for row in PRIMITIVES.va
 PASSES: dict[str, str] = {
     # nt -> nt
     "nt-differentiate": "transforms.autodiff.nt_differentiate:NtDifferentiatePass",
+    "nt-batch": "transforms.batching.nt_batch:NtBatchPass",
     "nt-if-to-select": "transforms.tensor.nt_if_to_select:NtIfToSelectPass",
     "nt-hoist": "transforms.tensor.nt_hoist:NtHoistPass",
     "nt-unroll": "transforms.tensor.nt_unroll:NtUnrollPass",
@@ -51,6 +52,7 @@ PASSES: dict[str, str] = {
 
 IDLE_WITHOUT: dict[str, tuple[str, ...]] = {
     "nt-differentiate": ("nt.vjp", "nt.jvp", "nt.stop_gradient"),
+    "nt-batch": ("nt.batch",),
     "nt-decompose": ("nt.composite",),
     "nt-if-to-select": ("scf.if",),
     "nt-hoist": ("scf.for", "scf.while"),

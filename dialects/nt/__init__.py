@@ -14,6 +14,7 @@ from xdsl.ir import Dialect
 from .elementwise import ELEMENTWISE, Elementwise
 from .elementwise_ops import ELEMENTWISE_OPS, ElementwiseOp
 from .ops import (
+    BatchOp,
     BroadcastOp,
     CastOp,
     CompositeOp,
@@ -62,6 +63,7 @@ STRUCTURE_OPS = [
     LoopsOp,
     VjpOp,
     JvpOp,
+    BatchOp,
     StopGradientOp,
     YieldOp,
 ]
@@ -73,6 +75,7 @@ __all__ = [
     "ELEMENTWISE_OPS",
     "NT",
     "REDUCTIONS",
+    "BatchOp",
     "BroadcastOp",
     "CastOp",
     "CompositeOp",

@@ -59,7 +59,7 @@ class CalleeIsFunction(SymbolUserOpInterface):
             raise VerifyException(f"{op.name}: there is no function {op.callee}")
         if not isinstance(function, FuncOp) or not function.body.blocks:
             raise VerifyException(f"{op.name}: {op.callee} is not a function with a body")
-        given = tuple(v.type for v in op.arguments)
+        given = tuple(op.given_types())
         taken = tuple(function.function_type.inputs)
         if given != taken:
             raise VerifyException(
@@ -74,6 +74,10 @@ class OfFunction(IRDLOperation):
     if TYPE_CHECKING:
         callee: FlatSymbolRefAttr
         arguments: Sequence[SSAValue]
+
+    def given_types(self) -> Sequence[Attribute]:
+        """The types of what the function is given: those of the operands."""
+        return [v.type for v in self.arguments]
 
     def verify_function(self, kind: FunctionType) -> None:
         """Raise VerifyException where the operation does not fit a function of this type."""

@@ -1,5 +1,6 @@
 """The nt operations that are not elementwise, from the modules that define them."""
 
+from .batch_op import BatchOp
 from .common import INDEX, ORDERS, element_of, shape_of
 from .composite_op import CompositeOp
 from .custom_call import CustomCallOp
@@ -16,6 +17,7 @@ from .window_op import WindowOp
 __all__ = [
     "INDEX",
     "ORDERS",
+    "BatchOp",
     "BroadcastOp",
     "CastOp",
     "CompositeOp",

@@ -11,7 +11,8 @@
     %g = nt.multiply %c, %w : tensor<8xf32>
 
 The function is put in place of the operation, and its derivative behind it: what both compute is computed once. Innermost
-first: derivatives (and calls) in the function have become operations before it is differentiated itself. Private functions
+first: derivatives (and calls, and nt.batch) in the function have become operations before it is differentiated itself; a
+nt.batch whose function holds derivatives is put in place here too. Private functions
 that nothing refers to any more go, `nt.stop_gradient` too. What has no rule is refused where it is.
 """
 
@@ -22,15 +23,18 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import cf, func
-from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import SymbolTable, is_side_effect_free
 
 from ...dialects.diagnostic import fail
+from ...dialects.nt.batch_op import BatchOp
 from ...dialects.nt.composite_op import CompositeOp
-from ...dialects.nt.derivative_ops import JvpOp, StopGradientOp, VjpOp
+from ...dialects.nt.derivative_ops import JvpOp, OfFunction, StopGradientOp, VjpOp
+from ..batching.expand import batch
 from ..tensor.nt_decompose import decompose
+from ..tensor.unused_functions import drop_unused
 from .activity import active_values, useful_values
 from .builder import Builder
 from .forward import Forward
@@ -47,7 +51,7 @@ class NtDifferentiatePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         callees = _Expansion(op).run()
-        _drop_unused(op, callees)
+        drop_unused(op, callees)
         for stop in [o for o in op.walk() if isinstance(o, StopGradientOp)]:
             stop.result.replace_all_uses_with(stop.source)
             stop.parent.erase_op(stop)  # pyright: ignore
@@ -72,7 +76,7 @@ class _Expansion:
         if name in self._open:
             raise fail(function, f"the derivative of '{name}' needs itself: recursion is not differentiated")
         self._open.append(name)
-        for op in [o for o in function.walk() if isinstance(o, VjpOp | JvpOp | func.CallOp)]:
+        for op in [o for o in function.walk() if isinstance(o, OfFunction | func.CallOp)]:
             if isinstance(op, func.CallOp) and not inline_calls:
                 continue
             callee = SymbolTable.lookup_symbol(self._module, op.callee)
@@ -80,7 +84,10 @@ class _Expansion:
                 continue  # a call of the runtime: it prints
             self._expand_in(callee, inline_calls=True)
             self._used.add(callee.sym_name.data)
-            _expand(op, callee)
+            if isinstance(op, BatchOp):
+                batch(op)
+            else:
+                _expand(op, callee)  # pyright: ignore
         self._open.pop()
 
 
@@ -208,25 +215,3 @@ def _opened(ops: Sequence[Operation], starts: Sequence[SSAValue], results: list[
         active = active_values([op], active)
         result.append(op)
     return result
-
-
-def _drop_unused(module: ModuleOp, names: set[str]) -> None:
-    """Erase the private functions among `names` that nothing refers to."""
-    while True:
-        used = {
-            attribute.root_reference.data
-            for op in module.walk()
-            for attribute in (*op.attributes.values(), *op.properties.values())
-            if isinstance(attribute, SymbolRefAttr)
-        }
-        dead = [
-            o
-            for o in module.ops
-            if isinstance(o, func.FuncOp)
-            and o.sym_name.data in names - used
-            and o.sym_visibility == StringAttr("private")
-        ]
-        if not dead:
-            return
-        for function in dead:
-            module.body.block.erase_op(function)

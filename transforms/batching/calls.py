@@ -1,0 +1,157 @@
+"""Rules for functions that are kept whole: composites, and calls of NumPy that take stacks by themselves.
+
+    %i = nt.custom_call ordered "numpy.linalg.inv"(%a) : (tensor<3x3xf64>) -> tensor<3x3xf64>
+  becomes
+    %i = nt.custom_call ordered "numpy.linalg.inv"(%a) : (tensor<8x3x3xf64>) -> tensor<8x3x3xf64>
+
+Any other call runs for one slice after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, IntegerType, TensorType
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from ...dialects.nt import CompositeOp, CustomCallOp, ReshapeOp, YieldOp
+from ...dialects.nt.ops import element_of, shape_of
+from .batcher import Batcher, Rule, joined
+
+STACKING = frozenset(
+    f"numpy.linalg.{name}"
+    for name in (
+        *("inv", "det", "slogdet", "cholesky", "qr", "svd", "svdvals", "eigh", "eigvalsh", "pinv"),
+        *("matrix_power", "matrix_rank", "cond"),
+    )
+)
+"""Functions of one operand whose last two axes are a matrix, and the others a stack of them."""
+
+ALONG_AXIS = frozenset(
+    (
+        *("numpy.sort", "numpy.argsort", "numpy.partition", "numpy.argpartition"),
+        *(f"numpy.fft.{name}" for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")),
+    )
+)
+"""Functions of one operand that work along the axis that `axis` names."""
+
+
+def _custom_call(b: Batcher, op: CustomCallOp) -> bool:
+    name = op.target.data
+    arguments: Mapping[str, Attribute] | None = None
+    if name == "numpy.linalg.solve":
+        return _solve(b, op)
+    if len(op.inputs) == 1 and name in STACKING:
+        arguments = op.arguments.data
+    elif len(op.inputs) == 1 and name in ALONG_AXIS:
+        arguments = _with_axis_moved(op.arguments.data)
+    if arguments is None:
+        return False
+    _call(b, op, [b.stack(v) for v in op.inputs], arguments)
+    return True
+
+
+def _call(b: Batcher, op: CustomCallOp, inputs: list[SSAValue], arguments: Mapping[str, Attribute]) -> None:
+    sizes = joined(*[joined(b.sizes, b.mapped(op.sizes_of(k), op)) for k in range(len(op.results_))])
+    types = [b.stack_type(r.type) for r in op.results_]
+    new = CustomCallOp(op.target.data, inputs, types, arguments, sizes, op.is_ordered)
+    new.attributes.update(op.attributes)
+    b.add(new)
+    for old, result in zip(op.results_, new.results_, strict=True):
+        b.put(old, result)
+
+
+def _with_axis_moved(arguments: Mapping[str, Attribute]) -> Mapping[str, Attribute] | None:
+    """The options with the axis that a stack has it at; None where it is not one number."""
+    axis = arguments.get("axis")
+    if not isinstance(axis, IntegerAttr):
+        return None
+    number = axis.value.data
+    return {**arguments, "axis": axis if number < 0 else IntegerAttr(number + 1, axis.type)}
+
+
+def _solve(b: Batcher, op: CustomCallOp) -> bool:
+    """A vector on the right becomes a matrix of one column: NumPy takes a stack of vectors for one matrix."""
+    left, right = [b.stack(v) for v in op.inputs]
+    if len(shape_of(op.inputs[0])) != 2:
+        return False
+    if len(shape_of(op.inputs[1])) > 1:
+        _call(b, op, [left, right], op.arguments.data)
+        return True
+    slices, extent = shape_of(right)
+    sizes = b.dims(right)
+    column = TensorType(element_of(right), [slices, extent, 1])
+    right = b.value(ReshapeOp(right, column, sizes))
+    kind = b.stack_type(op.results_[0].type)
+    wide = TensorType(kind.element_type, [*kind.get_shape(), 1])
+    unknown = joined(b.sizes, b.mapped(op.sizes, op))
+    new = CustomCallOp(op.target.data, [left, right], [wide], op.arguments.data, unknown, op.is_ordered)
+    solved = b.add(new).results[0]
+    b.put(op.results_[0], b.value(ReshapeOp(solved, kind, unknown)))
+    return True
+
+
+# ---- composites -----------------------------------------------------------------------------------------
+
+WHOLE: dict[str, int] = {
+    "softmax": 1,
+    "log_softmax": 1,
+    "gelu": 1,
+    "layer_norm": 1,
+    "rms_norm": 1,
+    "attention": 3,
+}
+"""Composites that are the same function of a stack, where their first operands are stacked and no others."""
+
+
+def _composite(b: Batcher, op: CompositeOp) -> bool:
+    """The composite of a stack, or what it stands for."""
+    count = WHOLE.get(op.label.data)
+    parameters = op.parameters.data
+    stacked = [b.is_stacked(v) for v in op.inputs]
+    moved = _axes_moved(parameters)
+    if count is None or moved is None or any(stacked[count:]):
+        return _decomposed(b, op)
+    inputs = [b.stack(v) if k < count else b.values[v] for k, v in enumerate(op.inputs)]
+    block = Block(arg_types=[v.type for v in inputs])
+    source = op.body.block
+    for k, (old, new) in enumerate(zip(source.args, block.args, strict=True)):
+        b.put(old, new, stacked=k < count)
+    with b.inside(block):
+        *ops, end = source.ops
+        b.run(ops)
+        b.add(YieldOp(*[b.stack(v) for v in end.operands]))
+    types = [b.stack_type(r.type) for r in op.results_]
+    made = CompositeOp(op.label.data, inputs, Region(block), types, DictionaryAttr(dict(moved)))
+    made.attributes.update(op.attributes)
+    b.add(made)
+    for old, new in zip(op.results_, made.results_, strict=True):
+        b.put(old, new)
+    return True
+
+
+def _axes_moved(parameters: Mapping[str, Attribute]) -> Mapping[str, Attribute] | None:
+    """The parameters of a composite with `axis` as a stack has it; None where it is no number."""
+    axis = parameters.get("axis")
+    if axis is None:
+        return parameters
+    one = axis.data[0] if isinstance(axis, ArrayAttr) and len(axis.data) == 1 else axis
+    if not isinstance(one, IntegerAttr) or not isinstance(one.type, IntegerType):
+        return None
+    number = one.value.data
+    new = one if number < 0 else IntegerAttr(number + 1, one.type)
+    return {**parameters, "axis": ArrayAttr([new]) if isinstance(axis, ArrayAttr) else new}
+
+
+def _decomposed(b: Batcher, op: CompositeOp) -> bool:
+    block = op.body.block
+    for argument, value in zip(block.args, op.inputs, strict=True):
+        b.put(argument, b.values[value], stacked=b.is_stacked(value))
+    *ops, end = block.ops
+    b.run(ops)
+    for result, value in zip(op.results_, end.operands, strict=True):
+        b.put(result, b.values[value], stacked=b.is_stacked(value))
+    return True
+
+
+RULES: dict[type[Operation], Rule] = {CustomCallOp: _custom_call, CompositeOp: _composite}  # pyright: ignore
