@@ -35,6 +35,15 @@ NT_CALLEE_ALLOCATED = "nt.callee_allocated"
 NT_FASTMATH = "nt.fastmath"
 """Of a function: the flags that the user granted to floating-point operations, by name."""
 
+NT_VJP_RULE = "nt.vjp_rule"
+"""Of a composite: the private function that has its gradients, of (inputs, cotangents of all results) -> (a cotangent for
+each input of floats). The user gives it (nt.custom_vjp); nt-differentiate calls it in place of the derivative of the
+region."""
+
+NT_JVP_RULE = "nt.jvp_rule"
+"""Of a composite: the private function that has its tangents, of (inputs, a tangent for each input of floats) -> (results,
+a tangent for each result of floats). The user gives it (nt.custom_jvp)."""
+
 # ---- arguments of a function at the nest level (set by convert-nt-to-nest) ----------------------------
 
 ROLE = "nest.role"

@@ -40,6 +40,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure, SymbolTable, SymbolUserOpInterface
 from xdsl.utils.exceptions import VerifyException
 
+from ..attributes import NT_JVP_RULE, NT_VJP_RULE
 from .common import int_array, parse_group, parse_int_list, print_group
 from .types import kind_of
 
@@ -95,6 +96,13 @@ class OfFunction(IRDLOperation):
                 raise VerifyException(
                     f"{self.name}: {what} {k} is {types[k]}: only tensors of floats and complex numbers have derivatives"
                 )
+
+
+def functions_named_by(op: Operation) -> list[str]:
+    """The private functions of the module that an operation is beside, or has its derivatives from."""
+    names = [op.callee.string_value()] if isinstance(op, OfFunction) else []
+    rules = [op.attributes.get(name) for name in (NT_VJP_RULE, NT_JVP_RULE)]
+    return names + [rule.string_value() for rule in rules if isinstance(rule, SymbolRefAttr)]
 
 
 class _Derivative(OfFunction):

@@ -16,11 +16,13 @@ from ..frame.objects import call_method, is_outside_change
 from ..frame.recursion import inline
 from ..interface.captured import Step
 from ..interface.errors import DTypeError
+from ..interface.inside import name_inside
 from ..interface.ordinary import is_generated
 from ..interface.versioned import is_versioned
 from ..numpy_api.elements import ufuncs
 from ..numpy_api.families import FUNCTIONS, METHODS
 from ..numpy_api.invoke import invoke, invoke_numpy
+from ..values.callees import Callee
 from ..values.values import Chosen, Closure, Exceptional, Group, Method, Rows, Static, Value, describe
 from . import special_methods
 from .chosen import as_text, by_option
@@ -109,7 +111,9 @@ def _call_known(
         return vectorized_call(frame, node, target, args, kwargs)
     if isinstance(target, Bound):
         return call(frame, node, target.function, [*args, *target.args], {**kwargs, **target.kwargs})
-    python_call = _entry(PYTHON, target) or _entry(APPLIED, target)
+    if isinstance(target, Callee):
+        return target.call(frame, node, args, kwargs)
+    python_call = _entry(PYTHON, target) or _entry(APPLIED, target) or _inside(target)
     if python_call is not None:
         return _called(frame, node, target, python_call, args, kwargs)
     handler = None if _is_of_program(target) else _entry(FUNCTIONS, target)
@@ -200,6 +204,16 @@ def _entry(table: dict[Any, Any], target: Any) -> Any:
         return table.get(target)
     except TypeError:
         return None
+
+
+def _inside(target: Any) -> Any:
+    """What stands for a function of Nestor in compiled code."""
+    name = name_inside(target)
+    if name is None:
+        return None
+    from ..derivatives.compiled import INSIDE_CALLS
+
+    return INSIDE_CALLS[name]
 
 
 def _called(

@@ -33,6 +33,7 @@ from ...dialects.attributes import (
     NT_WRITES_ARG,
 )
 from ...dialects.diagnostic import NestorError
+from ...dialects.nt.derivative_ops import functions_named_by
 from ...dialects.nt.types import scalar_type
 from ...dialects.records import changed
 from ..control.rows import rows_array
@@ -114,6 +115,7 @@ class _Lowering:
         self.symbol = _symbol(source.node.name)
         self.arguments = tuple(arguments)
         self.graph = graph
+        graph.symbol = self.symbol
         self.captured = Captured()
         graph.spreads_objects = not any(a.kind == "static" and is_object(held(a.value)) for a in arguments)
         self.frame = Frame(self.graph, source, self.captured)
@@ -668,11 +670,29 @@ class _Lowering:
             func.FuncOp.external(name, list(kind.inputs), list(kind.outputs))
             for name, kind in self.graph.externals.items()
         ]
-        called = {op.callee.string_value() for op in function.walk() if isinstance(op, func.CallOp)}
+        used = _functions_used(function, self.graph)
+        called = {
+            op.callee.string_value()
+            for f in (function, *used)
+            for op in f.walk()
+            if isinstance(op, func.CallOp)
+        }
         declared = [op for name, op in self.graph.declarations.items() if name in called]
-        module = ModuleOp([*externals, *declared, function])
+        module = ModuleOp([*externals, *declared, *used, function])
         module.location = UNKNOWN_LOC
         return module
+
+
+def _functions_used(function: func.FuncOp, graph: Graph) -> list[func.FuncOp]:
+    """The private functions that operations name, in the order in which they were made."""
+    used: set[str] = set()
+    rest = [function]
+    while rest:
+        names = {name for op in rest.pop().walk() for name in functions_named_by(op)}
+        new = [name for name in graph.functions if name in names - used]
+        used.update(new)
+        rest += [graph.functions[name] for name in new]
+    return [op for name, op in graph.functions.items() if name in used]
 
 
 class _Base:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,6 +62,12 @@ class Graph:
         """Functions outside of the module that are called, and their types."""
         self.declarations: dict[str, FuncOp] = {}
         """The functions of Python that islands call (`lowering/nest_common/custom_calls.py`), by symbol."""
+        self.functions: dict[str, FuncOp] = {}
+        """The private functions that operations of the program are beside (`derivatives/outlined.py`), by symbol."""
+        self.symbol = ""
+        """The symbol of the function being built."""
+        self._bodies: set[Block] = set()
+        """Bodies of private functions that run whenever the program does."""
         self._journals: list[dict[Buffer, tuple[SSAValue | None, int]]] = []
         self.place = SourceLocation("")
         self.location: Any = UNKNOWN_LOC
@@ -182,6 +189,22 @@ class Graph:
             self.tensors = outer
 
     @contextmanager
+    def function_inside(self, block: Block) -> Iterator[None]:
+        """Work on whole arrays in `block` for a while: the body of a function that runs where the program stands."""
+        if self.is_straight:
+            self._bodies.add(block)
+        with self.tensors_inside(block):
+            yield
+
+    def new_function(self, name: str) -> str:
+        """A symbol for a private function, `name` or one like it."""
+        symbol, taken = name, {self.symbol, *self.functions, *self.externals, *self.declarations}
+        counted = count(1)
+        while symbol in taken:
+            symbol = f"{name}.{next(counted)}"
+        return symbol
+
+    @contextmanager
     def at_function_level(self) -> Iterator[None]:
         """Insert before the island being built."""
         island, self.island = self.island, None
@@ -214,7 +237,7 @@ class Graph:
     def is_straight(self) -> bool:
         """Whether what is inserted is in no loop and no branch."""
         first = self.tensors if self.island is None else self.island.body
-        return self.tensors is self.entry and self.block is first
+        return (self.tensors is self.entry or self.tensors in self._bodies) and self.block is first
 
     @contextmanager
     def side_by_side(self) -> Iterator[None]:

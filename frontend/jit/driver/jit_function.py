@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ....dialects.records import changed
 from ....runtime.collector import collector_paused
 from ....runtime.cpu import fast_call
 from ...interface.argument_types import (
@@ -189,6 +190,21 @@ class JitFunction(Specialiser):
             self._install(invocation, leaves, call[1], args, keywords)
         return result
 
+    def bound(self, *args: Any) -> tuple[Invocation, list[Any]]:
+        """The program for a call with these arguments, and the values that it takes for them.
+
+        Whoever runs it looks at nothing outside again: what was read there is compiled in, or among the values.
+        """
+        self._look_again()
+        leaves = self._leaves(args, {})
+        try:
+            with COMPILING, collector_paused():
+                invocation, call = self._specialise(self._signature_key(leaves[0], leaves[1]), leaves)
+        except Respecialise as request:  # the attributes of objects are wanted
+            self._learn(request)
+            return self.bound(*args)
+        return invocation, list(call[1])
+
     def _call_with_objects(
         self, invocation: Invocation, values: Sequence[Any], out: Any, args: tuple, kwargs: dict[str, Any]
     ) -> Any:
@@ -251,6 +267,19 @@ class JitFunction(Specialiser):
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)
+
+    def options(self) -> dict[str, Any]:
+        """The options that it was made with, for another function that calls it."""
+        return {
+            "target": self.target,
+            "dynamic": self.dynamic,
+            "static_argnames": tuple(sorted(self._static)),
+            "fastmath": self.fastmath,
+            "strict": self.strict,
+            "boundscheck": self.boundscheck,
+            "constants": tuple(sorted(self._constants)),
+            "machine": self.machine,
+        }
 
     def __repr__(self) -> str:
         return f"<nt.jit of {getattr(self.function, '__qualname__', self.function)}>"
@@ -380,7 +409,7 @@ class JitFunction(Specialiser):
         if isinstance(value, Default):
             return static_type(name, value.value)
         if isinstance(value, Spec | ScalarSpec):
-            return value.argument_type(name)
+            return changed(value.argument_type(name), group=group)
         if name in self._static or name in self._baked:
             return static_type(name, value, group)
         return argument_type(name, value, mutates=mutates, group=group)

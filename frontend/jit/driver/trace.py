@@ -13,22 +13,15 @@ traced again when any of that has changed (`reachable.py`). The result has the m
 
 from __future__ import annotations
 
-import inspect
-import itertools
-import linecache
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-import numpy as np
-
 from ....runtime.collector import collector_paused
-from ...interface.errors import DTypeError
+from ...interface.forwarders import forwarder
 from ...script.own_calls import traced_call
 from ..specialise.arguments import parts_of_function
 from .jit_function import JitFunction
-
-_COUNT = itertools.count(1)
 
 
 class TracedFunction(JitFunction):
@@ -73,41 +66,9 @@ def trace(function: Callable[..., Any] | None = None, *specs: Any, **options: An
 
 def _caller(function: Callable[..., Any]) -> FunctionType:
     """A function with the parameters of `function` whose source is a call of it."""
-    signature = _signature(function)
     name = getattr(function, "__name__", "traced")
-    name = name if name.isidentifier() else "traced"
-    header, arguments = [], []
-    for parameter in signature.parameters.values():
-        star = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
-        if parameter.kind is parameter.KEYWORD_ONLY:
-            header += [] if any(text.startswith("*") for text in header) else ["*"]
-            arguments.append(f"{parameter.name}={parameter.name}")
-        else:
-            arguments.append(star + parameter.name)
-        header.append(star + parameter.name)
-    text = (
-        f"def {name}({', '.join(header)}):\n    return _traced_call({', '.join(['_function', *arguments])})\n"
-    )
-    file = f"<nt.trace of {name}, {next(_COUNT)}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     space: dict[str, Any] = {"_traced_call": traced_call, "_function": function}
-    exec(compile(text, file, "exec"), space)
-    caller = space[name]
-    caller.__signature__ = signature
-    caller.__doc__ = getattr(function, "__doc__", None)
+    name = name if name.isidentifier() else "traced"
+    caller = forwarder(function, name, "_traced_call(_function, {})", space, "nt.trace")
     caller.__qualname__ = getattr(function, "__qualname__", name)
     return caller
-
-
-def _signature(function: Callable[..., Any]) -> inspect.Signature:
-    if isinstance(function, np.ufunc):  # its keywords say how NumPy computes
-        operands = [
-            inspect.Parameter(f"x{k + 1}", inspect.Parameter.POSITIONAL_ONLY) for k in range(function.nin)
-        ]
-        return inspect.Signature(operands)
-    try:
-        return inspect.signature(function)
-    except (TypeError, ValueError):
-        raise DTypeError(
-            f"{function!r} has no parameters that can be known", hint="wrap it: def f(x): return g(x)"
-        ) from None

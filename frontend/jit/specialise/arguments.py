@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...interface.errors import DTypeError
+from ...interface.forwarders import forwarded, take_defaults
 from ...interface.static_values import distinction, hashable
 
 
@@ -87,6 +88,10 @@ def parts_of_function(function: Any) -> list[Any]:
     """What a function consists of that can be replaced: its code and its defaults. Each is told by its identity."""
     if type(function) is not FunctionType:
         return []
+    target = forwarded(function)
+    if target is not None:
+        take_defaults(function)
+        return [function.__code__, *parts_of_function(getattr(target, "function", target))]
     named = function.__kwdefaults__
     return [function.__code__, function.__defaults__, named, *(named or ()), *(named or {}).values()]
 

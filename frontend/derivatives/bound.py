@@ -1,0 +1,132 @@
+"""A pullback of Python: a compiled program with copies of what it was made at, and directions that are checked.
+
+y, pullback = nt.vjp(f, x)       the program and a copy of x, and of the arrays that f reads outside
+pullback(c)                      c has the structure, shapes and dtypes of y; the program runs
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..interface.errors import DTypeError, ShapeError
+from ..interface.structures import build, is_spread, parts_of
+from ..jit.driver.jit_function import JitFunction
+
+
+def copied(value: Any) -> Any:
+    """A value with copies of its arrays, in the same structure."""
+    if isinstance(value, np.ndarray):
+        return np.array(value, order="K", copy=True)
+    parts = None if isinstance(value, str) else parts_of(value)
+    if parts is None:
+        return value
+    names, items = parts
+    return build(type(value), names, [copied(item) for item in items])
+
+
+class Bound:
+    """The program of a jitted function, bound to what its arguments are from the first direction on.
+
+    `examples` are values of the kinds that its directions have, called `names`; `held` are the other arguments.
+    """
+
+    def __init__(
+        self,
+        function: JitFunction,
+        what: str,
+        examples: Sequence[Any],
+        names: Sequence[str],
+        held: Sequence[Any],
+    ):
+        self.what = what
+        self._names = names
+        self._examples = [_empty_like(one, name, what) for one, name in zip(examples, names, strict=True)]
+        self._invocation, self._values = function.bound(*self._examples, *held)
+        if self._invocation.touches:
+            raise DTypeError(f"{what}: lists, dicts and objects that the function changes are not supported")
+        count = len(function._leaves((*self._examples, *held), {})[1])
+        # Arrays outside that it was given are in the memory of others.
+        self._values[count:] = [copied(one) for one in self._values[count:]]
+
+    def __call__(self, *directions: Any) -> Any:
+        """What the program gives for these directions. Raises TypeError and ValueError for those that do not fit."""
+        if len(directions) != len(self._names):
+            raise DTypeError(f"{self.what} takes {', '.join(self._names)}: {len(directions)} are given")
+        leaves: list[Any] = []
+        for example, direction, name in zip(self._examples, directions, self._names, strict=True):
+            self._take(example, direction, name, leaves)
+        return self._invocation([*leaves, *self._values[len(leaves) :]])
+
+    def __repr__(self) -> str:
+        return f"<{self.what}>"
+
+    def _take(self, example: Any, given: Any, name: str, leaves: list[Any]) -> None:
+        """Append the leaves of a direction, in the dtypes and memory orders that the program takes."""
+        parts = parts_of(example)
+        if parts is None:
+            leaves.append(self._leaf(example, given, name))
+            return
+        names, items = parts
+        others = parts_of(given)
+        if (
+            type(given) is not type(example)
+            or others is None
+            or others[0] != names
+            or len(others[1]) != len(items)
+        ):
+            raise ShapeError(f"{self.what}: {name} is {_form(given)} instead of {_form(example)}")
+        for k, (item, other) in enumerate(zip(items, others[1], strict=True)):
+            inner = f"{name}[{k if names is None else names[k]!r}]"
+            self._take(item, other, inner, leaves)
+
+    def _leaf(self, example: Any, given: Any, name: str) -> Any:
+        if example is None:
+            if given is not None:
+                raise ShapeError(f"{self.what}: {name} is {_form(given)} instead of None")
+            return None
+        if isinstance(given, bool | str) or not isinstance(
+            given, np.ndarray | np.generic | int | float | complex
+        ):
+            raise DTypeError(f"{self.what}: {name} is {_form(given)} instead of {_form(example)}")
+        is_weak = isinstance(given, int | float | complex) and not isinstance(given, np.generic)
+        wanted = np.asarray(example)
+        array = np.asarray(given)
+        if array.shape != wanted.shape:
+            raise ShapeError(f"{self.what}: {name} has the shape {array.shape} instead of {wanted.shape}")
+        fits = np.can_cast(array.dtype, wanted.dtype, "same_kind") if is_weak else array.dtype == wanted.dtype
+        if not fits:
+            raise DTypeError(f"{self.what}: {name} has the dtype {array.dtype} instead of {wanted.dtype}")
+        if isinstance(example, np.ndarray):
+            return np.ascontiguousarray(array, wanted.dtype).reshape(wanted.shape)
+        return type(example)(given)
+
+
+def _empty_like(value: Any, name: str, what: str) -> Any:
+    """A value of the structure, shapes and dtypes of another one, with arrays of its own in row-major order."""
+    if isinstance(value, np.ndarray):
+        return np.zeros(value.shape, value.dtype)
+    parts = parts_of(value)
+    if parts is not None:
+        names, items = parts
+        return build(type(value), names, [_empty_like(item, name, what) for item in items])
+    if value is None or isinstance(value, float | complex | np.inexact):
+        return value
+    raise DTypeError(
+        f"{what}: {name} would be that of {_form(value)}: only floats and complex numbers have derivatives",
+        hint="with has_aux=True the function may return (result, aux), and aux has none",
+    )
+
+
+def _form(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"a {value.dtype} array of shape {value.shape}"
+    parts = parts_of(value)
+    if parts is not None:
+        return f"a {type(value).__name__} of {len(parts[1])}"
+    return f"{value!r}" if isinstance(value, int | float | complex | None) else f"a {type(value).__name__}"
+
+
+__all__ = ["Bound", "copied", "is_spread"]

@@ -1,0 +1,289 @@
+"""nt.grad, nt.value_and_grad, nt.jvp, nt.vjp, nt.linearize, nt.hvp and nt.stop_gradient, as Python calls them.
+
+What runs is a jitted function of a text that says the same, so that one mechanism compiles both (`compiled.py`).
+
+    nt.grad(loss)    ->    def grad_of_loss(w, x):
+                               return _transform(_function, argnums=None, argnames=None, has_aux=False)(w, x)
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from threading import Lock
+from typing import Any
+
+from ..interface.errors import DTypeError
+from ..interface.forwarders import forwarder, label_of, made_of
+from ..interface.inside import inside
+from ..jit.driver.jit import jit
+from ..jit.driver.jit_function import JitFunction
+from .bound import Bound, copied
+
+MOST_KEPT = 64
+"""Maximum number of derivatives that are kept for later calls of nt.grad (and others) with the same function."""
+
+_KEPT: OrderedDict[Any, tuple[Any, JitFunction]] = OrderedDict()
+_LOCK = Lock()
+
+
+@inside("grad")
+def grad(
+    fun: Callable[..., Any],
+    argnums: int | Iterable[int] | None = None,
+    *,
+    argnames: str | Iterable[str] | None = None,
+    has_aux: bool = False,
+) -> Any:
+    """The function that computes the gradient of `fun`, which returns one real floating-point number (of shape ()).
+
+        g = nt.grad(loss)(w, x)                    # with respect to the first argument
+        gw, gb = nt.grad(loss, argnums=(0, 1))(w, b, x)
+
+    `argnums` are positions of arguments that are floats, arrays of floats, or structures of them (tuples, lists, dicts,
+    dataclasses, objects); an int gives the gradient, a tuple a tuple of them. `argnames` names them instead. The gradient
+    has the structure, the shapes and the dtypes of the argument: NumPy arrays for arrays, floats for floats. It is taken
+    at what arguments hold when the call begins. With `has_aux` the function returns (loss, aux), and the gradient
+    function (gradient, aux).
+
+    It is compiled as by `nt.jit`, once for each kind of arguments, with the options of `fun` where that is a jitted
+    function; it takes other options as `nt.jit(nt.grad(fun), target=...)`. In compiled code it is called in the same way.
+
+    Raises TypeError for an argument without derivatives (integers, bools), and for a loss that is None, complex or no
+    float; ValueError for a loss that is an array, and for argnums and argnames that are no arguments.
+    """
+    return _transformed("grad", grad, fun, argnums=argnums, argnames=argnames, has_aux=has_aux)
+
+
+@inside("value_and_grad")
+def value_and_grad(
+    fun: Callable[..., Any],
+    argnums: int | Iterable[int] | None = None,
+    *,
+    argnames: str | Iterable[str] | None = None,
+    has_aux: bool = False,
+) -> Any:
+    """As `nt.grad`, for (value, gradient) at once: what `fun` returns, and its gradient."""
+    return _transformed(
+        "value_and_grad", value_and_grad, fun, argnums=argnums, argnames=argnames, has_aux=has_aux
+    )
+
+
+@inside("jvp")
+def jvp(
+    fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], *, has_aux: bool = False
+) -> Any:
+    """The result of `fun(*primals)`, and its derivative in the direction of `tangents` (forward mode).
+
+        y, dy = nt.jvp(f, (x, w), (dx, dw))
+
+    Primals are floats, complex numbers, arrays and structures of them; a tangent has the structure, shape and dtype of its
+    primal, and `dy` those of `y`. With `has_aux` the function returns (y, aux), and nt.jvp (y, dy, aux).
+    Raises TypeError for primals and results without derivatives (integers), ValueError for tangents that do not fit.
+    """
+    return _called("jvp", jvp, fun, primals, tangents, has_aux=bool(has_aux))
+
+
+@inside("hvp")
+def hvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+    """The product of the Hessian of `fun` with a vector: the derivative of `nt.grad(fun)` in the direction of `tangents`.
+
+        hv = nt.hvp(loss, (w,), (v,))
+
+    The function returns one real number. Of one primal the product has its structure; of several it is a tuple.
+    Raises as nt.grad and nt.jvp do.
+    """
+    return _called("hvp", hvp, fun, primals, tangents)
+
+
+@inside("vjp")
+def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """The result of `fun(*primals)`, and a function that pulls its cotangents back to the arguments (reverse mode).
+
+        y, pullback = nt.vjp(f, x, w)
+        gx, gw = pullback(dy)                       # the products of dy with the Jacobians; as often as wanted
+
+    A cotangent has the structure, shapes and dtypes of the result. The pullback holds copies: what happens to `x` later, or
+    to what `fun` reads outside, does not matter to it. With `has_aux` the function returns (y, aux), and nt.vjp
+    (y, pullback, aux). What `fun` prints, it prints once.
+    For complex numbers the pullback computes the transpose, without conjugation: `<pullback(c), t> == <c, J t>` with
+    `<a, b> = sum(a * b)`.
+    Raises TypeError for arguments and results without derivatives, ValueError for cotangents that do not fit.
+    """
+    value = _forward(fun, "vjp")(*primals)
+    result = _without_aux(value, "vjp", fun, has_aux)
+    held = copied(primals)
+    pull = _backward(
+        fun, "pullback", "_transform(_function, ({primals}), {directions}, {aux})", pull_back, held, has_aux
+    )
+    back = Bound(pull, f"the pullback of {label_of(fun)}", (result,), ("the cotangent",), held)
+    return (result, back, value[1]) if has_aux else (result, back)
+
+
+@inside("linearize")
+def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """The result of `fun(*primals)`, and its derivative there: a function of tangents, one for each primal.
+
+        y, f_jvp = nt.linearize(f, x)
+        dy = f_jvp(dx)                              # as nt.jvp(f, (x,), (dx,))[1]; as often as wanted
+
+    Copies, `has_aux` and errors are as of nt.vjp.
+    """
+    value = _forward(fun, "linearize")(*primals)
+    result = _without_aux(value, "linearize", fun, has_aux)
+    held = copied(primals)
+    push = _backward(
+        fun,
+        "derivative",
+        "_transform(_function, ({primals}), ({directions}), {aux})",
+        push_forward,
+        held,
+        has_aux,
+        len(held),
+    )
+    names = tuple([f"tangent {k}" for k in range(len(held))])
+    forward = Bound(push, f"the derivative of {label_of(fun)}", held, names, held)
+    return (result, forward, value[1]) if has_aux else (result, forward)
+
+
+@inside("stop_gradient")
+def stop_gradient(x: Any) -> Any:
+    """The same numbers, which are constants for derivatives: `x` may be a structure; arrays are copied."""
+    return copied(x)
+
+
+@inside("pull back")
+def pull_back(fun: Any, primals: Any, cotangent: Any, aux: bool) -> Any:
+    """What a pullback runs, in compiled code only."""
+    raise NotImplementedError
+
+
+@inside("push forward")
+def push_forward(fun: Any, primals: Any, tangents: Any, aux: bool) -> Any:
+    """What the derivative that nt.linearize gives runs, in compiled code only."""
+    raise NotImplementedError
+
+
+# ---- the texts that are compiled ---------------------------------------------------------------------
+
+
+def _transformed(kind: str, transform: Callable[..., Any], function: Any, **options: Any) -> JitFunction:
+    """The jitted function that calls what `transform` gives for a function; the same one for the same function."""
+    for name, value in options.items():
+        if isinstance(value, Iterable) and not isinstance(value, str):
+            options[name] = tuple(value)
+    settings = ", ".join([f"{name}={value!r}" for name, value in options.items()])
+
+    def make() -> JitFunction:
+        name = f"{kind}_of_{label_of(function)}"
+        given = f", {settings}" if settings else ""
+        call = f"_transform(_function{given})".replace("{", "{{").replace("}", "}}") + "({})"
+        space = {"_transform": transform, "_function": function}
+        made = forwarder(function, name, call, space, f"nt.{kind}")
+        return jit(made, **options_of(function))
+
+    return _kept((kind, settings, id(function)), function, make)
+
+
+def _kept(key: Any, function: Any, make: Callable[[], JitFunction]) -> JitFunction:
+    with _LOCK:
+        known = _KEPT.get(key)
+        if known is not None:
+            _KEPT.move_to_end(key)
+            return known[1]
+    made = make()
+    with _LOCK:
+        _KEPT[key] = function, made
+        while len(_KEPT) > MOST_KEPT:
+            _KEPT.popitem(last=False)
+    return made
+
+
+def options_of(function: Any) -> dict[str, Any]:
+    """The options of a jitted function, for another one that calls it; none of others."""
+    return function.options() if isinstance(function, JitFunction) else {}
+
+
+def _called(
+    kind: str,
+    transform: Callable[..., Any],
+    function: Any,
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    **options: Any,
+) -> Any:
+    """What a function of primals and tangents gives."""
+    for word, given in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(given, tuple | list):
+            raise DTypeError(
+                f"nt.{kind} of {label_of(function)}: {word} is a {type(given).__name__}, not a tuple of arguments",
+                hint="(x,) for one",
+            )
+    names = [
+        [f"{letter}{k}" for k in range(len(given))] for letter, given in (("x", primals), ("t", tangents))
+    ]
+    groups = [f"({''.join([f'{name}, ' for name in group])})" for group in names]
+    settings = "".join([f", {name}={value!r}" for name, value in options.items()])
+
+    def make() -> JitFunction:
+        name = f"{kind}_of_{label_of(function)}"
+        header = ", ".join([*names[0], *names[1]])
+        text = f"def {name}({header}):\n    return _transform(_function, {', '.join(groups)}{settings})\n"
+        space = {"_transform": transform, "_function": function}
+        return jit(made_of(text, name, space, f"<nt.{kind} of {label_of(function)}"), **_shared(function))
+
+    key = (kind, settings, len(primals), len(tangents), id(function))
+    return _kept(key, function, make)(*primals, *tangents)
+
+
+def _forward(function: Any, kind: str) -> JitFunction:
+    """The function itself, compiled."""
+
+    def make() -> JitFunction:
+        made = forwarder(function, label_of(function), "_function({})", {"_function": function}, f"nt.{kind}")
+        return jit(made, **_shared(function))
+
+    return _kept(("forward", id(function)), function, make)
+
+
+def _backward(
+    function: Any,
+    what: str,
+    call: str,
+    transform: Callable[..., Any],
+    primals: Sequence[Any],
+    has_aux: bool,
+    directions: int | None = None,
+) -> JitFunction:
+    """The function of directions (None: one) and of primals that a pullback runs."""
+    given = [f"x{k}" for k in range(len(primals))]
+    along = ["c"] if directions is None else [f"t{k}" for k in range(directions)]
+
+    def make() -> JitFunction:
+        name = f"{what}_of_{label_of(function)}"
+        body = call.format(
+            primals="".join([f"{x}, " for x in given]),
+            directions="c" if directions is None else "".join([f"{t}, " for t in along]),
+            aux=bool(has_aux),
+        )
+        text = f"def {name}({', '.join([*along, *given])}):\n    return {body}\n"
+        space = {"_transform": transform, "_function": function}
+        return jit(made_of(text, name, space, f"<the {what} of {label_of(function)}"), **_shared(function))
+
+    return _kept((what, len(primals), bool(has_aux), id(function)), function, make)
+
+
+def _without_aux(value: Any, kind: str, function: Any, has_aux: bool) -> Any:
+    if not has_aux:
+        return value
+    if type(value) is not tuple or len(value) != 2:
+        raise DTypeError(
+            f"nt.{kind} of {label_of(function)}: with has_aux=True the function returns (result, aux), "
+            f"this one returns a {type(value).__name__}"
+        )
+    return value[0]
+
+
+def _shared(function: Any) -> dict[str, Any]:
+    """The options of a jitted function that do not name its parameters."""
+    return {k: v for k, v in options_of(function).items() if k not in ("static_argnames", "constants")}

@@ -1,0 +1,187 @@
+"""What derivatives are refused of, and what the message says: what, where, why, and what to do."""
+
+import nestor as nt
+import numpy as np
+import pytest
+
+X = np.linspace(0.5, 2, 4)
+
+
+def refused(function, *args, match, error=Exception, hint=None):
+    with pytest.raises(error, match=match) as caught:
+        function(*args)
+    diagnostic = caught.value.diagnostic
+    if hint is not None:
+        assert hint in (diagnostic.hint or "")
+    return diagnostic
+
+
+def square(x):
+    return (x * x).sum()
+
+
+@pytest.mark.parametrize("value", [3, True, np.int32(4), np.arange(3), np.array([True, False])])
+def test_integers_and_bools(value):
+    refused(nt.grad(lambda x: x * 1.5), value, match="x is .*only floats", error=TypeError, hint="argnums")
+
+
+def test_a_structure_names_the_leaf():
+    params = {"w": X, "steps": [X, 3]}
+    refused(nt.grad(lambda p: p["w"].sum()), params, match=r"p\['steps'\]\[1\] is", error=TypeError)
+
+
+def test_what_is_no_number():
+    refused(
+        nt.grad(lambda mode, x: x.sum()), "mean", X, match="mode is 'mean'", error=TypeError, hint="argnums"
+    )
+
+
+@pytest.mark.parametrize("argnums", [2, -3, (0, 5)])
+def test_argnums_out_of_range(argnums):
+    refused(
+        nt.grad(lambda x, y: (x * y).sum(), argnums=argnums),
+        X,
+        X,
+        match="argnums names argument",
+        error=ValueError,
+    )
+
+
+@pytest.mark.parametrize("argnums", ["x", 1.5, (0, None), True])
+def test_argnums_that_are_no_integers(argnums):
+    refused(nt.grad(lambda x, y: (x * y).sum(), argnums=argnums), X, X, match="argnums", error=TypeError)
+
+
+def test_an_unknown_argname():
+    diagnostic = refused(
+        nt.grad(lambda x, y: (x * y).sum(), argnames="z"), X, X, match="no parameter 'z'", error=ValueError
+    )
+    assert diagnostic.hint == "its parameters: x, y"
+
+
+def test_an_argument_named_twice():
+    refused(
+        nt.grad(lambda x, y: (x * y).sum(), argnums=0, argnames="x"),
+        X,
+        X,
+        match="named twice",
+        error=ValueError,
+    )
+
+
+def test_a_loss_that_is_an_array():
+    diagnostic = refused(
+        nt.grad(lambda x: x * x), X, match=r"shape \(4,\) and dtype float64", error=ValueError
+    )
+    assert "nt.vjp" in diagnostic.hint
+
+
+def test_a_loss_of_shape_one():
+    refused(nt.grad(lambda x: (x * x).sum(keepdims=True)), X, match=r"shape \(1,\)", error=ValueError)
+
+
+def test_a_complex_loss():
+    refused(nt.grad(lambda x: (x * 1j).sum()), X, match="complex", error=TypeError, hint="nt.vjp")
+
+
+def test_a_complex_argument():
+    refused(nt.grad(lambda z: np.abs(z).sum()), X * 1j, match="z is", error=TypeError, hint="nt.vjp")
+
+
+def test_a_loss_that_is_none():
+    def f(x):
+        x.sum()
+
+    refused(nt.grad(f), X, match="returns None", error=TypeError)
+
+
+def test_a_loss_that_is_an_integer():
+    refused(nt.grad(lambda x: x.shape[0]), X, match="not a floating-point number", error=TypeError)
+
+
+def test_aux_without_has_aux():
+    refused(nt.grad(lambda x: (x.sum(), x)), X, match="returns a tuple", error=TypeError, hint="has_aux")
+
+
+def test_has_aux_without_aux():
+    refused(nt.grad(square, has_aux=True), X, match=r"returns \(loss, aux\)", error=TypeError)
+
+
+def test_a_function_that_writes_to_its_argument():
+    def f(x):
+        x[0] = 1.0
+        return (x * x).sum()
+
+    refused(nt.grad(f), X.copy(), match="f writes to x", hint="x.copy()")
+
+
+def test_a_function_that_changes_an_object():
+    def f(x):
+        seen = []
+
+        def g(v):
+            seen.append(v)
+            return v.sum()
+
+        return nt.grad(g)(x), len(seen)
+
+    refused(nt.jit(f), X, match="is changed by g")
+
+
+def test_a_result_that_is_no_value():
+    refused(nt.grad(lambda x: (x.sum(), range(3)), has_aux=True), X, match=r"result\[1\] of lambda")
+
+
+def test_what_is_no_function():
+    refused(nt.jit(lambda x: nt.grad(x)(x)), X, match="nt.grad takes a function", error=TypeError)
+
+
+@pytest.mark.parametrize("transform", [nt.jvp, nt.hvp])
+def test_primals_that_are_no_tuple(transform):
+    refused(transform, square, X, X, match="primals is a ndarray", error=TypeError, hint="(x,)")
+
+
+def test_another_number_of_tangents():
+    refused(nt.jvp, square, (X,), (X, X), match="1 primals, and 2 tangents", error=TypeError)
+
+
+@pytest.mark.parametrize(
+    "tangent, error, match",
+    [
+        (np.ones(3), ValueError, r"shape \(3,\) instead of \(4,\)"),
+        (np.ones(4, "f4"), ValueError, "float32 instead of float64"),
+        ({"a": np.ones(4)}, ValueError, "a dict of 1 with a instead of a number"),
+    ],
+)
+def test_tangents_that_do_not_fit(tangent, error, match):
+    refused(nt.jvp, square, (X,), (tangent,), match=match, error=error)
+
+
+def test_results_without_derivatives():
+    refused(
+        nt.jvp,
+        lambda x: (x, x > 0),
+        (X,),
+        (X,),
+        match=r"result\[1\] is bool",
+        error=TypeError,
+        hint="has_aux",
+    )
+
+
+def test_the_place_is_that_of_the_call():
+    def outer(x):
+        return nt.grad(lambda v: v * 2)(x)
+
+    with pytest.raises(ValueError, match="loss is an array") as caught:
+        nt.jit(outer)(X)
+    assert f"{__file__}:" in str(caught.value)
+    assert "return nt.grad(lambda v: v * 2)(x)\n               ^" in str(caught.value)
+
+
+def test_a_pullback_cannot_be_returned():
+    def outer(x):
+        _, pullback = nt.vjp(square, x)
+        return pullback
+
+    refused(nt.jit(outer), X, match="returning a Callee")
