@@ -240,7 +240,8 @@ def _forward(function: Any, kind: str) -> JitFunction:
     """The function itself, compiled."""
 
     def make() -> JitFunction:
-        made = forwarder(function, label_of(function), "_function({})", {"_function": function}, f"nt.{kind}")
+        name = f"{kind}_of_{label_of(function)}"
+        made = forwarder(function, name, "_function({})", {"_function": function}, f"nt.{kind}")
         return jit(made, **_shared(function))
 
     return _kept(("forward", id(function)), function, make)

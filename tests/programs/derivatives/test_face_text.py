@@ -1,4 +1,4 @@
-"""What nt.grad and its kin are at the nt level: operations beside private functions, whose operands are all that they use."""
+"""nt.grad and its kin at the nt level: operations beside private functions, whose operands are all that these use."""
 
 import re
 from typing import NamedTuple
