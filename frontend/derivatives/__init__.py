@@ -1,1 +1,1 @@
-"""nt.grad and its kin: as Python calls them, and what calls of them are in compiled code."""
+"""What calls of nt.grad and its kin are in compiled code: private functions, and operations beside them."""

@@ -123,8 +123,8 @@ def test_no_circles(graph):
 
 
 FRONTEND = (
-    *("nn", "jit.driver", "jit.specialise", "jit.disk", "jit.native_call", "jit.call"),
-    *("script", "control", "numpy_api", "frame", "indexing", "values", "interface"),
+    *("nn", "functional", "jit.driver", "jit.specialise", "jit.disk", "jit.native_call", "jit.call"),
+    *("script", "derivatives", "control", "numpy_api", "frame", "indexing", "values", "interface"),
 )
 """Rooms of the frontend: each imports only those after it."""
 

@@ -1,6 +1,6 @@
 """nt.grad, nt.value_and_grad, nt.jvp, nt.vjp, nt.linearize, nt.hvp and nt.stop_gradient, as Python calls them.
 
-What runs is a jitted function of a text that says the same, so that one mechanism compiles both (`compiled.py`).
+What runs is a jitted function of a text that says the same: one mechanism compiles both (`frontend/derivatives/`).
 
     nt.grad(loss)    ->    def grad_of_loss(w, x):
                                return _transform(_function, argnums=None, argnames=None, has_aux=False)(w, x)
