@@ -179,7 +179,7 @@ def _transformed(kind: str, transform: Callable[..., Any], function: Any, **opti
         given = f", {settings}" if settings else ""
         call = f"_transform(_function{given})".replace("{", "{{").replace("}", "}}") + "({})"
         space = {"_transform": transform, "_function": function}
-        made = forwarder(function, name, call, space, f"nt.{kind}")
+        made = forwarder(function, name, call, space, kind)
         return jit(made, **options_of(function))
 
     return _kept((kind, settings, id(function)), function, make)
@@ -241,7 +241,7 @@ def _forward(function: Any, kind: str) -> JitFunction:
 
     def make() -> JitFunction:
         name = f"{kind}_of_{label_of(function)}"
-        made = forwarder(function, name, "_function({})", {"_function": function}, f"nt.{kind}")
+        made = forwarder(function, name, "_function({})", {"_function": function}, kind)
         return jit(made, **_shared(function))
 
     return _kept(("forward", id(function)), function, make)

@@ -42,7 +42,7 @@ def forwarder(
         last = k + 1 == len(parameters) or parameters[k + 1].kind is not P.POSITIONAL_ONLY
         header += ["/"] if parameter.kind is P.POSITIONAL_ONLY and last else []
     text = f"def {name}({', '.join(header)}):\n    return {call.format(', '.join(arguments))}\n"
-    made = made_of(text, name, space, f"<{what} of {label_of(function)}")
+    made = made_of(text, name, space, f"<nt.{what} of {label_of(function)}")
     made.__doc__ = getattr(function, "__doc__", None)
     setattr(made, FORWARDS, function)
     take_defaults(made)

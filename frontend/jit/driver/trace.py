@@ -69,6 +69,6 @@ def _caller(function: Callable[..., Any]) -> FunctionType:
     name = getattr(function, "__name__", "traced")
     space: dict[str, Any] = {"_traced_call": traced_call, "_function": function}
     name = name if name.isidentifier() else "traced"
-    caller = forwarder(function, name, "_traced_call(_function, {})", space, "nt.trace")
+    caller = forwarder(function, name, "_traced_call(_function, {})", space, "trace")
     caller.__qualname__ = getattr(function, "__qualname__", name)
     return caller
