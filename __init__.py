@@ -20,6 +20,7 @@ _PUBLIC = {
     "linearize": ".frontend.functional.derivatives",
     "hvp": ".frontend.functional.derivatives",
     "stop_gradient": ".frontend.functional.derivatives",
+    "vmap": ".frontend.functional.slices",
     "set_num_threads": ".runtime.cpu.threads",
     "get_num_threads": ".runtime.cpu.threads",
     "NestorError": ".dialects.diagnostic",

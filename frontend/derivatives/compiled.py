@@ -47,7 +47,7 @@ _FIRST = Static(None)
 
 
 @dataclass(eq=False)
-class _Active:
+class Active:
     """The arguments that a function is differentiated with respect to, one after the other, with their leaves."""
 
     arguments: list[Value]
@@ -65,16 +65,16 @@ class _Active:
         return [like(frame, argument, rest) for argument in self.arguments]
 
 
-def _active(
+def active_of(
     frame: Frame,
     node: ast.expr,
     what: str,
     named: Sequence[tuple[str, Value]],
     instead: str,
     kinds: str = "fc",
-) -> _Active:
+) -> Active:
     """The leaves of the arguments `named`; `instead` says what to do about one that has no derivative."""
-    found = _Active([], [], [], [], [])
+    found = Active([], [], [], [], [])
     for name, argument in named:
         argument = spread(frame, argument)
         leaves = leaves_of(frame, argument, name)
@@ -124,9 +124,9 @@ def _gradient(name: str, with_value: bool) -> Callable[..., Value]:
         has_aux: Value = _FALSE,
     ) -> Value:
         graph = frame.graph
-        label = _function(frame, node, fun, name)
-        numbers = require_static(graph, _plain(argnums), "argnums")
-        names = require_static(graph, _plain(argnames), "argnames")
+        label = label_of_function(frame, node, fun, name)
+        numbers = require_static(graph, as_constant(argnums), "argnums")
+        names = require_static(graph, as_constant(argnames), "argnames")
         aux = bool(require_static(graph, has_aux, "has_aux"))
 
         def called(frame: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value]) -> Value:
@@ -134,7 +134,7 @@ def _gradient(name: str, with_value: bool) -> Callable[..., Value]:
             selected = select(frame, node, what, fun, args, kwargs, numbers, names)
             return _gradients(frame, node, what, label, fun, selected, with_value, aux)
 
-        return _callee(frame, called, f"what nt.{name} gives for {label}", f"{name}_of_{label}", fun)
+        return callee(frame, called, f"what nt.{name} gives for {label}", f"{name}_of_{label}", fun)
 
     return transform
 
@@ -150,7 +150,7 @@ def _gradients(
     has_aux: bool,
 ) -> Value:
     graph = frame.graph
-    active = _active(frame, node, what, selected.named, selected.instead, "f")
+    active = active_of(frame, node, what, selected.named, selected.instead, "f")
 
     def run(leaves: list[Value]) -> Value:
         args, kwargs = selected.given(active.like(frame, leaves))
@@ -182,7 +182,7 @@ def _gradients(
     return Group((gradients, value.items[1]))
 
 
-def _of_forms(frame: Frame, active: _Active, tensors: Sequence[SSAValue]) -> list[Value]:
+def _of_forms(frame: Frame, active: Active, tensors: Sequence[SSAValue]) -> list[Value]:
     """Gradients as values of the forms of the arguments."""
     for tensor, path in zip(tensors, active.paths, strict=True):
         tensor.name_hint = tensor.name_hint or hint_of(path, "d_")
@@ -247,7 +247,7 @@ def jvp_(
     has_aux: Value = _FALSE,
 ) -> Value:
     """`nt.jvp(f, primals, tangents)`: (the result, its tangent)."""
-    label = _function(frame, node, fun, "jvp")
+    label = label_of_function(frame, node, fun, "jvp")
     aux = bool(require_static(frame.graph, has_aux, "has_aux"))
     what = f"nt.jvp of {label}"
     made = _outlined(frame, node, what, label, fun, _primals(frame, node, what, primals))
@@ -269,7 +269,7 @@ def jvp_(
 
 def vjp_(frame: Frame, node: ast.Call, fun: Value, *primals: Value, has_aux: Value = _FALSE) -> Value:
     """`nt.vjp(f, *primals)`: (the result, the function of its cotangent that gives the gradients)."""
-    label = _function(frame, node, fun, "vjp")
+    label = label_of_function(frame, node, fun, "vjp")
     aux = bool(require_static(frame.graph, has_aux, "has_aux"))
     what = f"nt.vjp of {label}"
     made = _outlined(frame, node, what, label, fun, primals)
@@ -282,7 +282,7 @@ def vjp_(frame: Frame, node: ast.Call, fun: Value, *primals: Value, has_aux: Val
         made.check_visible(frame, node, f"the pullback of {label}")
         return Group(tuple(made.pulled_back(frame, node, pulled, args[0], aux)))
 
-    back = _callee(frame, pullback, f"the pullback of {label}", f"pullback_of_{label}")
+    back = callee(frame, pullback, f"the pullback of {label}", f"pullback_of_{label}")
     if not aux:
         return Group((value, back))
     assert isinstance(value, Group)
@@ -293,7 +293,7 @@ def pull_back_(
     frame: Frame, node: ast.Call, fun: Value, primals: Value, cotangent: Value, aux: Value
 ) -> Value:
     """The gradients alone, of a function that has run: what a pullback of Python calls."""
-    label = _function(frame, node, fun, "vjp")
+    label = label_of_function(frame, node, fun, "vjp")
     what, has_aux = f"nt.vjp of {label}", bool(require_static(frame.graph, aux, "has_aux"))
     made = _outlined(frame, node, what, label, fun, _primals(frame, node, what, primals))
     return Group(tuple(made.pulled_back(frame, node, made.outlined.value, cotangent, has_aux, inner=True)))
@@ -301,7 +301,7 @@ def pull_back_(
 
 def linearize_(frame: Frame, node: ast.Call, fun: Value, *primals: Value, has_aux: Value = _FALSE) -> Value:
     """`nt.linearize(f, *primals)`: (the result, the function of tangents that gives its tangent)."""
-    label = _function(frame, node, fun, "linearize")
+    label = label_of_function(frame, node, fun, "linearize")
     aux = bool(require_static(frame.graph, has_aux, "has_aux"))
     what = f"nt.linearize of {label}"
     made = _outlined(frame, node, what, label, fun, primals)
@@ -314,7 +314,7 @@ def linearize_(frame: Frame, node: ast.Call, fun: Value, *primals: Value, has_au
         made.check_visible(frame, node, f"the derivative of {label}")
         return made.pushed_forward(frame, node, Group(tuple(args)), aux)
 
-    forward = _callee(frame, linear, f"the derivative of {label}", f"derivative_of_{label}")
+    forward = callee(frame, linear, f"the derivative of {label}", f"derivative_of_{label}")
     if not aux:
         return Group((value, forward))
     assert isinstance(value, Group)
@@ -325,7 +325,7 @@ def push_forward_(
     frame: Frame, node: ast.Call, fun: Value, primals: Value, tangents: Value, aux: Value
 ) -> Value:
     """The tangent alone, of a function that has run: what the derivative of Python calls."""
-    label = _function(frame, node, fun, "linearize")
+    label = label_of_function(frame, node, fun, "linearize")
     what, has_aux = f"nt.linearize of {label}", bool(require_static(frame.graph, aux, "has_aux"))
     made = _outlined(frame, node, what, label, fun, _primals(frame, node, what, primals))
     return made.pushed_forward(frame, node, tangents, has_aux)
@@ -333,7 +333,7 @@ def push_forward_(
 
 def hvp_(frame: Frame, node: ast.Call, fun: Value, primals: Value, tangents: Value) -> Value:
     """`nt.hvp(f, primals, tangents)`: the tangent of the gradient."""
-    label = _function(frame, node, fun, "hvp")
+    label = label_of_function(frame, node, fun, "hvp")
     given = _primals(frame, node, f"nt.hvp of {label}", primals)
     argnums = Static(0 if len(given) == 1 else tuple(range(len(given))))
     gradient = _gradient("hvp", False)(frame, node, fun, argnums)
@@ -348,7 +348,7 @@ class _Made:
 
     what: str
     label: str
-    active: _Active
+    active: Active
     outlined: Outlined
     operands: list[SSAValue]
 
@@ -498,7 +498,7 @@ def _outlined(
     named = [(names[k] if k < len(names) else f"argument {k}", value) for k, value in enumerate(primals)]
     if not named:
         frame.fail(node, f"{what}: there are no arguments to differentiate with respect to", None, DTypeError)
-    active = _active(frame, node, what, named, instead)
+    active = active_of(frame, node, what, named, instead)
 
     def run(leaves: list[Value]) -> Value:
         value = call(frame, node, fun, active.like(frame, leaves), {})
@@ -559,7 +559,7 @@ def stop_gradient_(frame: Frame, node: ast.Call, x: Value) -> Value:
 # ---- shared -----------------------------------------------------------------------------------------
 
 
-def _function(frame: Frame, node: ast.Call, fun: Value, name: str) -> str:
+def label_of_function(frame: Frame, node: ast.Call, fun: Value, name: str) -> str:
     """What a function is called that is to be differentiated. Raises for what is none."""
     is_known = isinstance(fun, Closure | Method) or (isinstance(fun, Static) and callable(fun.raw))
     is_object = isinstance(fun, Group) and class_attribute(fun.kind, "__call__") is not Absent
@@ -580,7 +580,7 @@ def _primals(frame: Frame, node: ast.expr, what: str, primals: Value) -> Sequenc
     return given.items
 
 
-def _plain(value: Value) -> Value:
+def as_constant(value: Value) -> Value:
     """A tuple or list of constants as a constant."""
     if isinstance(value, Group) and all(isinstance(item, Static) for item in value.items):
         return Static(tuple([item.raw for item in value.items]))  # pyright: ignore
@@ -597,7 +597,7 @@ def _one_argument(
         )
 
 
-def _callee(
+def callee(
     frame: Frame, called: Callable[..., Value], what: str, label: str, function: Value | None = None
 ) -> Static:
     made = Callee(called, what, label, function)

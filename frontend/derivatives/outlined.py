@@ -29,6 +29,7 @@ from ..values.names import ir_name
 from ..values.values import (
     Array,
     Buffer,
+    Extents,
     Index,
     Static,
     Value,
@@ -115,6 +116,10 @@ class Outlined:
         """A tensor as a value of the form of a result."""
         return built(frame, self._visible(frame.graph, result.form), iter([tensor]), "")
 
+    def extents_of(self, frame: Frame, result: Result) -> Extents:
+        """The shape of a result, as it is known outside."""
+        return self._visible(frame.graph, result.form).extents or ()
+
     def _visible(self, graph: Graph, form: Form) -> Form:
         if form.extents is None:
             return form
@@ -134,14 +139,18 @@ def outline(
     forms: Sequence[Form],
     names: Sequence[str],
     run: Callable[[list[Value]], Value],
+    done: str = "differentiated",
+    given_as: str = "with respect to which it is differentiated",
 ) -> Outlined:
     """The function that `run` computes, of numbers and arrays of these forms; `names` are theirs, `label` is to be its own.
+
+    `done` says in messages what is done with it, `given_as` what its arguments are.
 
     Raises a diagnostic where it changes objects from outside, or writes to the arrays that it is a function of.
     """
     graph, before = frame.graph, dict(frame.variables)
     if graph.island is not None:
-        raise NotElementwise(f"{label} is differentiated in a loop over elements", frame.source.place(node))
+        raise NotElementwise(f"{label} is {done} in a loop over elements", frame.source.place(node))
     since = next(serials)
     block = Block(arg_types=[t for form in forms for t in form.types()])
     for argument, name in zip(block.args, names, strict=True):
@@ -155,8 +164,8 @@ def outline(
             own = [v.buffer for v in given if isinstance(v, Array)]
             value = run(given)
             frame.at(node)
-            _refuse_writes(frame, node, label, own, names, given, written)
-            refuse_changes(frame, node, before, f"by {label}, which is differentiated")
+            _refuse_writes(frame, node, label, given_as, own, names, given, written)
+            refuse_changes(frame, node, before, f"by {label}, which is {done}")
             leaves = leaves_of(frame, value, "result")
             shape = like(frame, value, iter([leaf for _, leaf in leaves]))
             outer = [b for b in written if b.value is not None and b.serial < since]
@@ -189,6 +198,7 @@ def _refuse_writes(
     frame: Frame,
     node: ast.AST,
     label: str,
+    given_as: str,
     own: Sequence[Buffer],
     names: Sequence[str],
     given: Sequence[Value],
@@ -199,7 +209,7 @@ def _refuse_writes(
         if isinstance(value, Array) and value.buffer in changed:
             frame.fail(
                 node,
-                f"{label} writes to {name}, with respect to which it is differentiated",
+                f"{label} writes to {name}, {given_as}",
                 f"let it work on a copy: {name.partition('[')[0].partition('.')[0]} = {name}.copy()",
             )
 

@@ -164,6 +164,17 @@ def parameters_of(fun: Value) -> list[str] | None:
     return [p.name for p in found if p.kind in positional][skipped:]
 
 
+def optional_parameters_of(fun: Value) -> set[str]:
+    """The parameters that have defaults, of a function from outside; none of others."""
+    if not isinstance(fun, Static) or isinstance(fun.raw, Callee):
+        return set()
+    function = fun.raw.function if hasattr(type(fun.raw), "lower") else fun.raw
+    if not isinstance(function, FunctionType | MethodType):
+        return set()
+    found = inspect.signature(function, follow_wrapped=False).parameters.values()
+    return {p.name for p in found if p.default is not inspect.Parameter.empty}
+
+
 def label_of(fun: Value) -> str:
     """A name for a function, as symbols have them."""
     if isinstance(fun, Closure):

@@ -52,7 +52,7 @@ def grad(
     Raises TypeError for an argument without derivatives (integers, bools), and for a loss that is None, complex or no
     float; ValueError for a loss that is an array, and for argnums and argnames that are no arguments.
     """
-    return _transformed("grad", grad, fun, argnums=argnums, argnames=argnames, has_aux=has_aux)
+    return transformed("grad", grad, fun, argnums=argnums, argnames=argnames, has_aux=has_aux)
 
 
 @inside("value_and_grad")
@@ -64,7 +64,7 @@ def value_and_grad(
     has_aux: bool = False,
 ) -> Any:
     """As `nt.grad`, for (value, gradient) at once: what `fun` returns, and its gradient."""
-    return _transformed(
+    return transformed(
         "value_and_grad", value_and_grad, fun, argnums=argnums, argnames=argnames, has_aux=has_aux
     )
 
@@ -167,10 +167,10 @@ def push_forward(fun: Any, primals: Any, tangents: Any, aux: bool) -> Any:
 # ---- the texts that are compiled ---------------------------------------------------------------------
 
 
-def _transformed(kind: str, transform: Callable[..., Any], function: Any, **options: Any) -> JitFunction:
+def transformed(kind: str, transform: Callable[..., Any], function: Any, **options: Any) -> JitFunction:
     """The jitted function that calls what `transform` gives for a function; the same one for the same function."""
     for name, value in options.items():
-        if isinstance(value, Iterable) and not isinstance(value, str):
+        if isinstance(value, Iterable) and not isinstance(value, str | dict):
             options[name] = tuple(value)
     settings = ", ".join([f"{name}={value!r}" for name, value in options.items()])
 

@@ -211,7 +211,7 @@ def _inside(target: Any) -> Any:
     name = name_inside(target)
     if name is None:
         return None
-    from ..derivatives.compiled import INSIDE_CALLS
+    from ..derivatives.table import INSIDE_CALLS
 
     return INSIDE_CALLS[name]
 
