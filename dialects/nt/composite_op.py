@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Self
 
-from xdsl.dialects.builtin import DictionaryAttr, StringAttr, TensorType
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.dialects.builtin import DictionaryAttr, StringAttr, SymbolRefAttr, TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -18,11 +19,42 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import Pure, RecursiveMemoryEffect
+from xdsl.traits import Pure, RecursiveMemoryEffect, SymbolTable, SymbolUserOpInterface
 from xdsl.utils.exceptions import VerifyException
 
+from ..attributes import NT_JVP_RULE, NT_VJP_RULE
 from .common import parse_group, print_group
+from .derivative_ops import is_differentiable
 from .region_ops import YieldOp
+
+
+class RulesFit(SymbolUserOpInterface):
+    """The functions that have the derivatives of a composite are in the module, and fit its operands and results."""
+
+    def verify(self, op: Operation) -> None:
+        assert isinstance(op, CompositeOp)
+        inputs, results = [v.type for v in op.inputs], [r.type for r in op.results_]
+        ours = [t for t in inputs if is_differentiable(t)]
+        theirs = [t for t in results if is_differentiable(t)]
+        for name, taken, given in (
+            (NT_VJP_RULE, [*inputs, *theirs], ours),
+            (NT_JVP_RULE, [*inputs, *ours], [*results, *theirs]),
+        ):
+            rule = op.attributes.get(name)
+            if rule is None:
+                continue
+            function = SymbolTable.lookup_symbol(op, rule) if isinstance(rule, SymbolRefAttr) else None
+            if not isinstance(function, FuncOp) or not function.body.blocks:
+                raise VerifyException(
+                    f"{op.name}: {name} = {rule} is not a function of the module with a body"
+                )
+            kind = function.function_type
+            if [*kind.inputs] != taken or [*kind.outputs] != given:
+                raise VerifyException(
+                    f"{op.name}: {name} = {rule} is of ({', '.join(map(str, kind.inputs))}) -> "
+                    f"({', '.join(map(str, kind.outputs))}), and is to be of ({', '.join(map(str, taken))}) -> "
+                    f"({', '.join(map(str, given))})"
+                )
 
 
 @irdl_op_definition
@@ -37,6 +69,10 @@ class CompositeOp(IRDLOperation):
 
     The region says what it computes, by pure operations: tensors come in as its arguments, numbers and extents from
     outside are used directly. The dictionary has what the caller fixed; a pass that knows the name may do better.
+
+    Derivatives that the user gives are functions of the module: `nt.vjp_rule = @f.vjp`, of the operands and a cotangent for
+    each result of floats, gives a cotangent for each operand of floats; `nt.jvp_rule = @f.jvp`, of the operands and a
+    tangent for each operand of floats, gives the results and a tangent for each result of floats.
     """
 
     name = "nt.composite"
@@ -47,7 +83,7 @@ class CompositeOp(IRDLOperation):
     body = region_def("single_block")
     results_ = var_result_def(TensorType)
 
-    traits = traits_def(Pure(), RecursiveMemoryEffect())
+    traits = traits_def(Pure(), RecursiveMemoryEffect(), RulesFit())
 
     def __init__(
         self,

@@ -18,7 +18,7 @@ that nothing refers to any more go, `nt.stop_gradient` too. What has no rule is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -35,12 +35,13 @@ from ...dialects.nt.derivative_ops import JvpOp, OfFunction, StopGradientOp, Vjp
 from ..batching.expand import batch
 from ..tensor.nt_decompose import decompose
 from ..tensor.unused_functions import drop_unused
-from .activity import active_values, useful_values
+from .activity import active_values, used_from_outside, useful_values
 from .builder import Builder
 from .forward import Forward
 from .reverse import Reverse
-from .rules.composites import has_closed_form
+from .rules.composites import is_whole
 from .rules.table import forward_rule, reverse_rule
+from .rules.user_rules import has_rule
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,13 +83,22 @@ class _Expansion:
             callee = SymbolTable.lookup_symbol(self._module, op.callee)
             if not isinstance(callee, func.FuncOp) or not callee.body.blocks:
                 continue  # a call of the runtime: it prints
-            self._expand_in(callee, inline_calls=True)
-            self._used.add(callee.sym_name.data)
-            if isinstance(op, BatchOp):
-                batch(op)
-            else:
-                _expand(op, callee)  # pyright: ignore
+            self._expand_one(op, callee, function)
         self._open.pop()
+
+    def _expand_one(self, op: OfFunction | func.CallOp, callee: func.FuncOp, function: func.FuncOp) -> None:
+        """Put the code of `op` in its place in `function`, and that of derivatives which it stands for."""
+        self._expand_in(callee, inline_calls=True)
+        self._used.add(callee.sym_name.data)
+        if isinstance(op, BatchOp):
+            return batch(op)
+        ruled = any(isinstance(o, CompositeOp) and has_rule(o) for o in callee.walk())
+        before = {o for o in function.walk() if isinstance(o, OfFunction | func.CallOp)} if ruled else set()
+        _expand(op, callee)  # pyright: ignore
+        for made in [o for o in function.walk() if isinstance(o, OfFunction | func.CallOp)] if ruled else ():
+            rule = SymbolTable.lookup_symbol(self._module, made.callee)
+            if made not in before and isinstance(rule, func.FuncOp) and rule.body.blocks:
+                self._expand_one(made, rule, function)
 
 
 def _expand(op: VjpOp | JvpOp | func.CallOp, callee: func.FuncOp) -> None:
@@ -197,6 +207,21 @@ def _or_zeros(value: SSAValue | None, like: SSAValue, builder: Builder) -> SSAVa
     return builder.zeros(like) if value is None else value
 
 
+def _is_opened(op: CompositeOp, active: Set[SSAValue]) -> bool:
+    """Whether an active composite is differentiated as what it stands for."""
+    if any(
+        v in active for v in used_from_outside(op) if v not in op.inputs
+    ):  # a number: rules have operands only
+        if has_rule(op):
+            raise fail(
+                op,
+                f"'{op.label.data}' has a derivative of its own, and uses a value from outside that is differentiated",
+                hint="make it an argument of the function",
+            )
+        return True
+    return not is_whole(op) and any(v in active for v in op.inputs)
+
+
 def _opened(ops: Sequence[Operation], starts: Sequence[SSAValue], results: list[SSAValue]) -> list[Operation]:
     """The operations, active composites without a form of their own replaced by what they stand for (in `results` too)."""
     result: list[Operation] = []
@@ -204,7 +229,7 @@ def _opened(ops: Sequence[Operation], starts: Sequence[SSAValue], results: list[
     active = set(starts)
     while rest:
         op = rest.pop(0)
-        if isinstance(op, CompositeOp) and not has_closed_form(op) and any(v in active for v in op.inputs):
+        if isinstance(op, CompositeOp) and _is_opened(op, active):
             inner = list(op.body.block.ops)[:-1]
             made = list(op.results_)
             ends = decompose(op)

@@ -10,7 +10,8 @@
     %m = nt.reduce maximum %x over [1] : tensor<4x5xf32> -> tensor<4xf32>
     ...
 
-Composites in regions of others included. With `only`, those of the names given, wherever they are.
+Composites in regions of others included. With `only`, those of the names given, wherever they are. Functions that had
+their derivatives (`nt.vjp_rule`, `nt.jvp_rule`) go with them.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ...dialects.nt import CompositeOp
+from .unused_functions import drop_unused
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,9 +36,15 @@ class NtDecomposePass(ModulePass):
     only: tuple[str, ...] = ()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        rules: set[str] = set()
         for composite in [o for o in op.walk() if isinstance(o, CompositeOp)]:
             if not self.only or composite.label.data in self.only:
+                rules |= {
+                    v.string_value() for v in composite.attributes.values() if isinstance(v, SymbolRefAttr)
+                }
                 decompose(composite)
+        if rules:
+            drop_unused(op, rules)
 
 
 def decompose(op: CompositeOp) -> list[SSAValue]:

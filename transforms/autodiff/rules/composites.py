@@ -2,8 +2,7 @@
 
     %y = nt.composite "softmax"(%x) {axis = -1}      // cotangent of %x: y * (c - sum(c * y))
 
-A composite that the user gave a rule (`nt.custom_vjp`) names a function of the module: `nt.vjp_rule = @f.vjp`, of the
-operands and the cotangents of the results, gives the cotangents of the operands that have derivatives.
+One that the user gave a rule (`user_rules.py`) has that.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from xdsl.ir import SSAValue
 
 from ....dialects.nt.composite_op import CompositeOp
 from ....dialects.nt.ops import shape_of
+from . import user_rules
 
 if TYPE_CHECKING:
     from ..builder import Builder
@@ -31,12 +31,18 @@ def _axis(op: CompositeOp) -> int | None:
     return axis.value.data % len(shape_of(op.inputs[0])) if isinstance(axis, IntegerAttr) else None
 
 
-def has_closed_form(op: CompositeOp) -> bool:
-    """Whether the composite is differentiated as it is."""
+def is_whole(op: CompositeOp) -> bool:
+    """Whether the composite is differentiated as it is: by a rule of the user's, or its closed form."""
+    return user_rules.has_rule(op) or _has_closed_form(op)
+
+
+def _has_closed_form(op: CompositeOp) -> bool:
     return op.label.data in CLOSED_FORMS and _axis(op) is not None and len(op.inputs) == 1
 
 
 def reverse(op: CompositeOp, cotangents: Sequence[SSAValue | None], to: Reverse) -> None:
+    if user_rules.has_rule(op):
+        return user_rules.reverse(op, cotangents, to)
     b, cotangent = to.builder, cotangents[0]
     assert cotangent is not None
     y = op.results_[0]
@@ -50,6 +56,8 @@ def reverse(op: CompositeOp, cotangents: Sequence[SSAValue | None], to: Reverse)
 
 
 def forward(op: CompositeOp, by: Forward) -> Sequence[SSAValue | None]:
+    if user_rules.has_rule(op):
+        return user_rules.forward(op, by)
     b, tangent = by.builder, by.of(op.inputs[0])
     assert tangent is not None
     y = op.results_[0]

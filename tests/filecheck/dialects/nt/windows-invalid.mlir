@@ -93,3 +93,28 @@ func.func @effects(%x: tensor<4xf32>) {
   }
   func.return
 }
+
+// -----
+
+func.func @no_rule(%x: tensor<4xf32>) {
+  // expected-error @below {{nt.vjp_rule = @f.vjp is not a function of the module with a body}}
+  %0 = nt.composite "f"(%x : tensor<4xf32>) attributes {nt.vjp_rule = @f.vjp} -> tensor<4xf32> {
+  ^bb0(%a: tensor<4xf32>):
+    nt.yield %a : tensor<4xf32>
+  }
+  func.return
+}
+
+// -----
+
+func.func private @f.jvp(%x: tensor<4xf32>) -> tensor<4xf32> {
+  func.return %x : tensor<4xf32>
+}
+func.func @other_rule(%x: tensor<4xf32>) {
+  // expected-error @below {{and is to be of (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)}}
+  %0 = nt.composite "f"(%x : tensor<4xf32>) attributes {nt.jvp_rule = @f.jvp} -> tensor<4xf32> {
+  ^bb0(%a: tensor<4xf32>):
+    nt.yield %a : tensor<4xf32>
+  }
+  func.return
+}
