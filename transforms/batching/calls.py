@@ -17,6 +17,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from ...dialects.nt import CompositeOp, CustomCallOp, ReshapeOp, YieldOp
 from ...dialects.nt.ops import element_of, shape_of
 from .batcher import Batcher, Rule, joined
+from .user_rules import rules_of, stacked_rules
 
 STACKING = frozenset(
     f"numpy.linalg.{name}"
@@ -105,25 +106,27 @@ WHOLE: dict[str, int] = {
 
 
 def _composite(b: Batcher, op: CompositeOp) -> bool:
-    """The composite of a stack, or what it stands for."""
+    """The composite of a stack, or what it stands for; one with derivatives of the user's keeps them."""
     count = WHOLE.get(op.label.data)
     parameters = op.parameters.data
     stacked = [b.is_stacked(v) for v in op.inputs]
     moved = _axes_moved(parameters)
-    if count is None or moved is None or any(stacked[count:]):
-        return _decomposed(b, op)
-    inputs = [b.stack(v) if k < count else b.values[v] for k, v in enumerate(op.inputs)]
+    if not rules_of(op):
+        if count is None or moved is None or any(stacked[count:]):
+            return _decomposed(b, op)
+        stacked = [k < count for k in range(len(op.inputs))]
+    inputs = [b.stack(v) if s else b.values[v] for v, s in zip(op.inputs, stacked, strict=True)]
     block = Block(arg_types=[v.type for v in inputs])
     source = op.body.block
     for k, (old, new) in enumerate(zip(source.args, block.args, strict=True)):
-        b.put(old, new, stacked=k < count)
+        b.put(old, new, stacked=stacked[k])
     with b.inside(block):
         *ops, end = source.ops
         b.run(ops)
         b.add(YieldOp(*[b.stack(v) for v in end.operands]))
     types = [b.stack_type(r.type) for r in op.results_]
-    made = CompositeOp(op.label.data, inputs, Region(block), types, DictionaryAttr(dict(moved)))
-    made.attributes.update(op.attributes)
+    made = CompositeOp(op.label.data, inputs, Region(block), types, DictionaryAttr(dict(moved or parameters)))
+    made.attributes.update({**op.attributes, **stacked_rules(b, op)})
     b.add(made)
     for old, new in zip(op.results_, made.results_, strict=True):
         b.put(old, new)

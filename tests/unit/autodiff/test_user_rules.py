@@ -63,6 +63,8 @@ func.func @main(%x: V, %w: V, %t: V) -> (V, V) {
   func.return %y, %a : V, V
 }
 """
+
+
 @pytest.mark.parametrize("rule", [VJP, JVP, f"{VJP}, {JVP}"])
 def test_reverse_mode(rule):
     y, gx, gw = run(REVERSE, rule, [X, W, C], 3)
@@ -112,3 +114,27 @@ func.func private @h.vjp(%x: V, %w: V, %c: V) -> (V, V) {
 
     np.testing.assert_allclose(gradients[0], 2 * X * W * C)
     np.testing.assert_allclose(gradients[1], X * X * C)
+
+
+@pytest.mark.parametrize("rule", [VJP, JVP])
+def test_a_stack_keeps_its_rules(rule):
+    main = """
+func.func private @each(%x: S, %w: V) -> S {
+  %y = nt.batch @g(%x, %w : S, V) along [0, -1] -> (S)
+  func.return %y : S
+}
+func.func @main(%x: S, %w: V, %c: S) -> (S, V) {
+  %y, %a, %b = nt.vjp @each(%x, %w : S, V) cotangents(%c : S) wrt [0, 1] of [0] -> (S, S, V)
+  func.return %a, %b : S, V
+}
+"""
+    stack, cotangents = np.random.default_rng(4).standard_normal((2, 3, 4))
+    text = (RULES.replace("RULE", rule) + main).replace("V", "tensor<4xf64>").replace("S", "tensor<3x4xf64>")
+    module = Parser(make_context(), text).parse_module()
+    run_passes(module, "to-nest")
+    functions = {o.sym_name.data: o for o in module.ops if isinstance(o, func.FuncOp)}
+    outs = [np.full((3, 4), 77.0), np.full(4, 77.0)]
+    run_nest(functions["main"], [stack, W, cotangents, *outs])
+
+    np.testing.assert_allclose(outs[0], cotangents * stack * W)
+    np.testing.assert_allclose(outs[1], (2 * cotangents * stack).sum(axis=0))
