@@ -42,8 +42,8 @@ from .leaves import dtype_of_number, kind_of_number, leaves_of, like, mismatch, 
 from .outlined import Outlined, Result, form_of_argument, hint_of, outline, tensors_of
 from .parameters import Selected, label_of, parameters_of, select
 
-_FALSE = Static(False)
-_FIRST = Static(None)
+FALSE = Static(False)
+FIRST = Static(None)
 
 
 @dataclass(eq=False)
@@ -118,10 +118,10 @@ def _gradient(name: str, with_value: bool) -> Callable[..., Value]:
         frame: Frame,
         node: ast.Call,
         fun: Value,
-        argnums: Value = _FIRST,
+        argnums: Value = FIRST,
         *,
         argnames: Value = NOTHING,
-        has_aux: Value = _FALSE,
+        has_aux: Value = FALSE,
     ) -> Value:
         graph = frame.graph
         label = label_of_function(frame, node, fun, name)
@@ -244,7 +244,7 @@ def jvp_(
     fun: Value,
     primals: Value,
     tangents: Value,
-    has_aux: Value = _FALSE,
+    has_aux: Value = FALSE,
 ) -> Value:
     """`nt.jvp(f, primals, tangents)`: (the result, its tangent)."""
     label = label_of_function(frame, node, fun, "jvp")
@@ -267,7 +267,7 @@ def jvp_(
     return _with_aux(value, made.derivative(frame, op.derivatives, aux), aux)
 
 
-def vjp_(frame: Frame, node: ast.Call, fun: Value, *primals: Value, has_aux: Value = _FALSE) -> Value:
+def vjp_(frame: Frame, node: ast.Call, fun: Value, *primals: Value, has_aux: Value = FALSE) -> Value:
     """`nt.vjp(f, *primals)`: (the result, the function of its cotangent that gives the gradients)."""
     label = label_of_function(frame, node, fun, "vjp")
     aux = bool(require_static(frame.graph, has_aux, "has_aux"))
@@ -299,7 +299,7 @@ def pull_back_(
     return Group(tuple(made.pulled_back(frame, node, made.outlined.value, cotangent, has_aux, inner=True)))
 
 
-def linearize_(frame: Frame, node: ast.Call, fun: Value, *primals: Value, has_aux: Value = _FALSE) -> Value:
+def linearize_(frame: Frame, node: ast.Call, fun: Value, *primals: Value, has_aux: Value = FALSE) -> Value:
     """`nt.linearize(f, *primals)`: (the result, the function of tangents that gives its tangent)."""
     label = label_of_function(frame, node, fun, "linearize")
     aux = bool(require_static(frame.graph, has_aux, "has_aux"))
@@ -343,7 +343,7 @@ def hvp_(frame: Frame, node: ast.Call, fun: Value, primals: Value, tangents: Val
 
 
 @dataclass(eq=False)
-class _Made:
+class Made:
     """A function outlined of all its arguments, and what it is called with."""
 
     what: str
@@ -491,7 +491,7 @@ def _is_known(frame: Frame, extents: Extents) -> bool:
 
 def _outlined(
     frame: Frame, node: ast.Call, what: str, label: str, fun: Value, primals: Sequence[Value]
-) -> _Made:
+) -> Made:
     """The function outlined of all its arguments."""
     instead = "only what is differentiated is given here: nt.vjp(lambda x: f(x, n), x)"
     names = parameters_of(fun) or []
@@ -506,7 +506,7 @@ def _outlined(
         return value
 
     outlined = outline(frame, node, label, active.forms, active.paths, run)
-    return _Made(what, label, active, outlined, [*active.tensors(frame), *outlined.captured])
+    return Made(what, label, active, outlined, [*active.tensors(frame), *outlined.captured])
 
 
 def _differs(frame: Frame, path: str, one: Value, other: Value) -> str | None:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..values.values import Value
-from . import compiled, slices
+from . import compiled, jacobians, slices
 
-INSIDE_CALLS: dict[str, Callable[..., Value]] = {**compiled.INSIDE_CALLS, **slices.INSIDE_CALLS}
+INSIDE_CALLS: dict[str, Callable[..., Value]] = {
+    **compiled.INSIDE_CALLS,
+    **slices.INSIDE_CALLS,
+    **jacobians.INSIDE_CALLS,
+}
 """A file's own are in a table of the same name there."""

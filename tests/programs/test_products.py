@@ -396,3 +396,15 @@ def test_einsum_refusals(function, message):
 def test_einsum_extents():
     with pytest.raises(ShapeError, match="different extents for the label 'j'"):
         nt.jit(einsum_mismatch)(np.zeros((3, 4)), np.zeros((3, 4)))
+
+
+@pytest.mark.parametrize("n", [4, 50])
+def test_a_factor_made_of_its_indices(n):
+    """A factor that is computed where its panels are copied, from indices as numbers."""
+
+    def program(x, a):
+        return a @ (np.arange(len(x))[:, None] * x).T, a @ (np.eye(len(x)) * x)
+
+    x, a = np.linspace(-1, 1, n), np.ones((3, n))
+    for got, want in zip(nt.jit(program, dynamic=True)(x, a), program(x, a), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)

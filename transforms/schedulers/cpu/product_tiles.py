@@ -438,6 +438,8 @@ class ProductTiling:
         )
         if why_not_transform_layout(panel, layout) is not None:
             return panel.memref
+        if not _stays_perfect(band, band[axis]):
+            return panel.memref
         panels, inner = steps.do(split, band[axis], factor=width, tail="clamp")
         others = [loop for k, loop in enumerate(band) if k != axis]
         load = next(op for op in inner.walk() if isinstance(op, LoadOp))
@@ -449,7 +451,12 @@ class ProductTiling:
             mark_lanes(inner, width, self.steps)
             if others and why_not_prefetch(buffer, others[-1], ROWS_AHEAD, whole=True) is None:
                 steps.do(prefetch, buffer, others[-1], distance=ROWS_AHEAD, whole=True)
-        elif width % 4 == 0 and others and pattern_in(load, load.memref, others[-1]) == UNIT:
+        elif (
+            width % 4 == 0
+            and others
+            and pattern_in(load, load.memref, others[-1]) == UNIT
+            and _stays_perfect(band, others[-1])
+        ):
             *before, along = others
             along, across = steps.do(split, along, factor=TRANSPOSED, tail="clamp")
             steps.do(reorder, [panels, *before, along, across, inner])
@@ -464,6 +471,13 @@ class ProductTiling:
         if is_shared and self.share is not None:
             self.share(panels, steps)
         return panel.memref
+
+
+def _stays_perfect(band: Sequence[ForOp], loop: ForOp) -> bool:
+    """Whether a nest stays perfect where `loop` is split: its index is computed in front of inner loops for other uses."""
+    return loop is band[-1] or all(
+        isinstance(use.operation, ForOp | LoadOp | StoreOp | AccumulateOp) for use in loop.iv.uses
+    )
 
 
 def _is_converted(buffer: SSAValue, tile: ForOp) -> bool:
