@@ -103,8 +103,20 @@ class Builder:
             BroadcastOp(source, along, TensorType(element_of(source), extents), self.sizes_of(source))
         )
 
+    def drop(self, source: SSAValue, axes: Sequence[int]) -> SSAValue:
+        """`source` without axes of extent 1."""
+        kept = [k for k in range(len(shape_of(source))) if k not in axes]
+        kind = TensorType(element_of(source), [shape_of(source)[k] for k in kept])
+        return self.value(ReshapeOp(source, kind, self.sizes_of(source, kept)))
+
     def sum(self, source: SSAValue, axes: Sequence[int]) -> SSAValue:
         """The sum over some axes, which disappear; halves are summed in float32."""
+        shape = shape_of(source)
+        single = [k for k in axes if shape[k] == 1]
+        if single:
+            source = self.drop(source, single)
+            left = [k for k in range(len(shape)) if k not in single]
+            axes = [left.index(k) for k in axes if k not in single]
         if not axes:
             return source
         element = element_of(source)

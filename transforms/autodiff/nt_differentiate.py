@@ -10,10 +10,11 @@
     %y = nt.multiply %x, %w : tensor<8xf32>
     %g = nt.multiply %c, %w : tensor<8xf32>
 
-The function is put in place of the operation, and its derivative behind it: what both compute is computed once. Innermost
-first: derivatives (and calls, and nt.batch) in the function have become operations before it is differentiated itself; a
-nt.batch whose function holds derivatives is put in place here too. Private functions
-that nothing refers to any more go, `nt.stop_gradient` too. What has no rule is refused where it is.
+The module is canonicalized, so that there is less to differentiate. The function is put in place of the operation, and its
+derivative behind it: what both compute is computed once. Innermost first: derivatives (and calls, and nt.batch) in the
+function have become operations before it is differentiated itself; a nt.batch whose function holds derivatives is put in
+place here too. Private functions that nothing refers to any more go, and `nt.stop_gradient` too. What has no rule is
+refused where it is.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import SymbolTable, is_side_effect_free
+from xdsl.transforms.canonicalize import CanonicalizePass
 
 from ...dialects.diagnostic import fail
 from ...dialects.nt.batch_op import BatchOp
@@ -51,6 +53,8 @@ class NtDifferentiatePass(ModulePass):
     name = "nt-differentiate"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if any(isinstance(o, VjpOp | JvpOp) for o in op.walk()):
+            CanonicalizePass().apply(ctx, op)
         callees = _Expansion(op).run()
         drop_unused(op, callees)
         for stop in [o for o in op.walk() if isinstance(o, StopGradientOp)]:

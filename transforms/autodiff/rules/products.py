@@ -44,18 +44,21 @@ def dot_reverse(op: DotOp, cotangents: Sequence[SSAValue | None], to: Reverse) -
 
 
 def _of_side(op: DotOp, cotangent: SSAValue, side: int, b: Builder) -> SSAValue:
+    """The cotangent of one operand. The operands of the product keep their sides, so that axes come in the right order."""
     other = (op.rhs, op.lhs)[side]
     batch, contract, free = op.batch, op.contract, op.free
     count = len(batch[0])
-    first = count, count + len(free[0])
     # axes of the cotangent: batch, free axes of lhs, free axes of rhs
-    of_free = (range(*first), range(first[1], first[1] + len(free[1])))
-    theirs = [*of_free[1 - side]]
-    product = b.value(
-        DotOp(cotangent, other, (theirs, list(free[1 - side])), (list(range(count)), list(batch[1 - side])))
-    )
-    # axes of the product: batch, this side's free axes, then the other's contracted ones, in its order of axes
-    remaining = [d for d in range(len(shape_of(other))) if d in contract[1 - side]]
-    mine = [contract[side][contract[1 - side].index(d)] for d in remaining]
-    order = [*batch[side], *free[side], *mine]
+    middle = count + len(free[0])
+    theirs = list(range(count, middle)) if side == 1 else list(range(middle, middle + len(free[1])))
+    summed, batches = (theirs, list(free[1 - side])), (list(range(count)), list(batch[1 - side]))
+    # what is left of the other operand are the axes that it shared, in its own order
+    shared = [d for d in range(len(shape_of(other))) if d in contract[1 - side]]
+    shared = [contract[side][contract[1 - side].index(d)] for d in shared]
+    if side == 0:
+        product = b.value(DotOp(cotangent, other, summed, batches))
+        order = [*batch[0], *free[0], *shared]
+    else:
+        product = b.value(DotOp(other, cotangent, summed[::-1], batches[::-1]))
+        order = [*batch[1], *shared, *free[1]]
     return b.transpose(product, [order.index(k) for k in range(len(order))])
