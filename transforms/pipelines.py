@@ -20,6 +20,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
         "nt-hoist",
         "nt-unroll-swaps",
         "nt-fuse",
+        "nt-recompute",
         "convert-nt-to-nest",
         "nest-expand-complex",
         "nest-prove-bounds",

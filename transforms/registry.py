@@ -25,6 +25,7 @@ PASSES: dict[str, str] = {
     "nt-unroll-swaps": "transforms.tensor.nt_unroll_swaps:NtUnrollSwapsPass",
     "nt-decompose": "transforms.tensor.nt_decompose:NtDecomposePass",
     "nt-fuse": "transforms.tensor.nt_fuse:NtFusePass",
+    "nt-recompute": "transforms.tensor.nt_recompute:NtRecomputePass",
     # nt -> nest
     "convert-nt-to-nest": "lowering.nt_to_nest.convert:ConvertNtToNestPass",
     # nest -> nest
@@ -57,6 +58,7 @@ IDLE_WITHOUT: dict[str, tuple[str, ...]] = {
     "nt-if-to-select": ("scf.if",),
     "nt-hoist": ("scf.for", "scf.while"),
     "nt-unroll-swaps": ("scf.for",),
+    "nt-recompute": ("nt.fusion",),
     "nest-outline-repeated": ("nest.accumulate",),
     "nest-share-scratch": ("func.call",),
 }
