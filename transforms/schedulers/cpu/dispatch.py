@@ -38,6 +38,7 @@ from .recurrences import is_recurrence, jam_rows
 from .reductions import block_rows, column_sums_in, has_many_rows, jam_sums, share_reduction
 from .row_programs import fetch_rows, rows_of, search_in_parts
 from .scans import block_long_scan, fetch_blocks, has_lanes, is_long_scan, scan_in_lanes, scan_in_waves
+from .strips import make_strips, strip_of
 from .transposes import tile_transposed
 from .vectors import (
     Machine,
@@ -260,6 +261,20 @@ def _side_by_side(nest: Nest) -> bool:
     return rows is not None
 
 
+def _in_strips(nest: Nest) -> bool:
+    machine, strip = nest.machine, strip_of(nest.band)
+    assert strip is not None
+    made = make_strips(nest.band, strip, machine.steps)
+    if made is None:
+        return False
+    strips, lane = made
+    if nest.is_parallel:
+        share(strips, machine.steps)
+    for child in list(outermost_loops(lane)):
+        schedule_nest(child, machine, for_threads=nest.for_threads and not nest.is_parallel)
+    return True
+
+
 def _loop_by_loop(nest: Nest) -> bool:
     loop, machine, steps, for_threads = nest.loop, nest.machine, nest.machine.steps, nest.for_threads
     if nest.is_parallel and not _is_better_shared_inside(loop, nest.dependences):
@@ -420,6 +435,12 @@ NESTS = (
     ),
     Strategy("vectors", "loops without an inner loop", _innermost, lambda nest: not nest.inner),
     Strategy("rows side by side", "independent rows of sums whose order is given", _side_by_side),
+    Strategy(
+        "strips of a parallel loop",
+        "nests that read a matrix down its columns",
+        _in_strips,
+        lambda nest: strip_of(nest.band) is not None,
+    ),
     Strategy("loop by loop", "all others: a loop for threads, the loops in it each by itself", _loop_by_loop),
 )
 """What is done with a nest: the first that takes it."""
