@@ -19,6 +19,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
         "nt-if-to-select",
         "nt-hoist",
         "nt-unroll-swaps",
+        "nt-split-reductions",
         "nt-fuse",
         "nt-recompute",
         "convert-nt-to-nest",

@@ -24,6 +24,7 @@ PASSES: dict[str, str] = {
     "nt-unroll": "transforms.tensor.nt_unroll:NtUnrollPass",
     "nt-unroll-swaps": "transforms.tensor.nt_unroll_swaps:NtUnrollSwapsPass",
     "nt-decompose": "transforms.tensor.nt_decompose:NtDecomposePass",
+    "nt-split-reductions": "transforms.tensor.nt_split_reductions:NtSplitReductionsPass",
     "nt-fuse": "transforms.tensor.nt_fuse:NtFusePass",
     "nt-recompute": "transforms.tensor.nt_recompute:NtRecomputePass",
     # nt -> nest
@@ -58,6 +59,7 @@ IDLE_WITHOUT: dict[str, tuple[str, ...]] = {
     "nt-if-to-select": ("scf.if",),
     "nt-hoist": ("scf.for", "scf.while"),
     "nt-unroll-swaps": ("scf.for",),
+    "nt-split-reductions": ("nt.reduce",),
     "nt-recompute": ("nt.fusion",),
     "nest-outline-repeated": ("nest.accumulate",),
     "nest-share-scratch": ("func.call",),

@@ -176,20 +176,24 @@ class Planner:
     ) -> int | None:
         """The axis along which most loads move by one element; of equals a row, then the last; None for rank 0.
 
-        An axis of extent 1 is none to move along, where there are others.
+        Loads that move along several axes count first: one that moves along a single axis is invariant along the others. An
+        axis of extent 1 is none to move along, where there are others.
         """
         votes = [0] * len(point)
+        of_several = [0] * len(point)
         axis_of = {at.operands[0]: axis for axis, at in enumerate(point)}
         for value, index in self._trace(roots):
             memref = self._buffer_of(value)
             if memref is None or not index:
                 continue
             last = index[fastest_dimension(memref)]
+            moving = {operand for at in index for operand in at.operands if operand in axis_of}
             for operand in last.operands:
                 if operand in axis_of and _is_unit(last, operand):
                     votes[axis_of[operand]] += 1
+                    of_several[axis_of[operand]] += len(moving) > 1
         axes = [axis for axis, extent in enumerate(space) if extent.constants() != (1,)] or range(len(space))
-        return max(axes, key=lambda axis: (votes[axis], axis not in reduced, axis), default=None)
+        return max(axes, key=lambda a: (of_several[a], votes[a], a not in reduced, a), default=None)
 
     def _is_product(self, op: ReduceOp, point: Index, reduced: Sequence[int]) -> bool:
         """Whether one operand moves with some rows and another with others, as in products of matrices.

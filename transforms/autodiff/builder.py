@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -119,9 +120,28 @@ class Builder:
             axes = [left.index(k) for k in axes if k not in single]
         if not axes:
             return source
+        repeated = self._sum_of_repeated(source, axes)
+        if repeated is not None:
+            return repeated
         element = element_of(source)
         wide = self.cast(source, f32) if element in (f16, bf16) else source
         return self.cast(self.value(ReduceOp("add", [wide], sorted(axes))), element)
+
+    def _sum_of_repeated(self, source: SSAValue, axes: Sequence[int]) -> SSAValue | None:
+        """The sum over axes along which `source` repeats elements: these, times how often; None where it is not so simple."""
+        op, shape = source.owner, shape_of(source)
+        if not isinstance(op, BroadcastOp) or DYNAMIC_INDEX in shape or set(axes) & set(op.dims):
+            return None
+        count = prod(shape[k] for k in axes)
+        kept = [k for k in range(len(shape)) if k not in axes]
+        once = self.value(
+            BroadcastOp(
+                op.source,
+                [kept.index(d) for d in op.dims],
+                TensorType(element_of(source), [shape[k] for k in kept]),
+            )
+        )
+        return self.elementwise("multiply", once, self.uniform(count, once))
 
     def cast(self, source: SSAValue, element: Attribute) -> SSAValue:
         """`astype`; of a complex number to a real one, the real part."""

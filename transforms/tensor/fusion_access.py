@@ -13,6 +13,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...analysis.tensor.extents import Extents
 from ...dialects.nt import (
+    BroadcastOp,
     CastOp,
     ReshapeOp,
 )
@@ -71,3 +72,10 @@ class Accesses:
         # With one unknown extent in the same place on both sides, equal products make it equal.
         shapes = [[e for e in shape_of(v) if e != 1] for v in (op.source, op.result)]
         return shapes[0] == shapes[1] and shapes[0].count(DYNAMIC_INDEX) == 1 and 0 not in shapes[0]
+
+
+def adds_units(op: Operation) -> bool:
+    """Whether an operation is a view that only adds extents of 1."""
+    return isinstance(op, BroadcastOp) and all(
+        axis is not None or shape_of(op.result)[k] == 1 for k, axis in enumerate(op.source_axes())
+    )

@@ -43,7 +43,8 @@ from ...dialects.attributes import NT_ALIAS_SET, NT_MUTATED
 from ...dialects.nt import FusionOp, LoopsOp, ReduceOp, YieldOp
 from ...dialects.nt.ops import element_of, shape_of
 from ...dialects.nt.types import width_of
-from ...dialects.nt.work import Effort, Role, Viewing, effort_of, role_of
+from ...dialects.nt.work import Effort, Role, effort_of, role_of
+from .fusion_access import adds_units
 
 UNKNOWN_EXTENT = 1 << 12
 """What an extent that only the run knows counts as."""
@@ -248,9 +249,9 @@ class _Rows:
         if value is reduced:
             return True
         op = value.owner
-        if not isinstance(op, Operation) or isinstance(op, ReduceOp | Viewing):
+        if not isinstance(op, Operation) or isinstance(op, ReduceOp):
             return False
-        return role_of(op) is Role.COMPUTES and any(
+        return (role_of(op) is Role.COMPUTES or adds_units(op)) and any(
             self._follows(v, reduced) for v in op.operands if isinstance(v.type, TensorType)
         )
 
