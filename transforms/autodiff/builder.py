@@ -128,7 +128,7 @@ class Builder:
         return self.cast(self.value(ReduceOp("add", [wide], sorted(axes))), element)
 
     def _sum_of_repeated(self, source: SSAValue, axes: Sequence[int]) -> SSAValue | None:
-        """The sum over axes along which `source` repeats elements: these, times how often; None where it is not so simple."""
+        """The sum over axes along which `source` repeats elements: these, times how often; None where it is not so."""
         op, shape = source.owner, shape_of(source)
         if not isinstance(op, BroadcastOp) or DYNAMIC_INDEX in shape or set(axes) & set(op.dims):
             return None
