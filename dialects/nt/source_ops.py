@@ -46,11 +46,16 @@ class _SourceOp(SizedOp):
         return op
 
 
+_CARRYING = ("nt.loops", "scf.for", "scf.while", "scf.yield")
+"""What may be given elements without a value: islands write them, and control flow carries them to islands."""
+
+
 @irdl_op_definition
 class EmptyOp(_SourceOp):
-    """A tensor that an island is going to write whole: `nt.empty sizes(%n) : tensor<?x4xf32>`.
+    """A tensor that islands are going to write: `nt.empty sizes(%n) : tensor<?x4xf32>`.
 
-    It may only be what an `nt.loops` starts from; its elements have no value.
+    It may only be what an `nt.loops` or a loop starts from, or what a side of a branch gives that nothing reads: its
+    elements have no value.
     """
 
     name = "nt.empty"
@@ -65,7 +70,7 @@ class EmptyOp(_SourceOp):
         verify_element(self, self.result.type)
         self._verify_sizes(self.result)
         for use in self.result.uses:
-            if use.operation.name != "nt.loops":
+            if use.operation.name not in _CARRYING:
                 raise VerifyException(f"{self.name}: {use.operation.name} reads elements that have no value")
 
 

@@ -10,13 +10,23 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, bf16, f16, f32
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, IntegerAttr, TensorType, bf16, f16, f32
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+)
 
 from ...dialects.affine import AffineList
+from ...dialects.ext.arith import NO_OVERFLOW
 from ...dialects.nt.constants import dtype_of, from_numpy
 from ...dialects.nt.elementwise_ops import ELEMENTWISE_OPS, result_type
 from ...dialects.nt.ops import (
+    INDEX,
     BroadcastOp,
     CastOp,
     ConstantOp,
@@ -29,6 +39,14 @@ from ...dialects.nt.ops import (
 )
 from ...dialects.nt.types import kind_of, with_element
 
+_INDEX_ARITHMETIC: dict[AffineBinaryOpKind, type[Operation]] = {
+    AffineBinaryOpKind.Add: arith.AddiOp,
+    AffineBinaryOpKind.Mul: arith.MuliOp,
+    AffineBinaryOpKind.Mod: arith.RemUIOp,
+    AffineBinaryOpKind.FloorDiv: arith.FloorDivSIOp,
+    AffineBinaryOpKind.CeilDiv: arith.CeilDivSIOp,
+}
+
 
 class Builder:
     """Inserts operations before `anchor`, or at the end of `block` where there is no anchor."""
@@ -40,11 +58,15 @@ class Builder:
         """Insert an operation."""
         if self.location is not None:
             op.location = self.location
+        self.insert(op)
+        return op
+
+    def insert(self, op: Operation) -> None:
+        """Insert an operation that has its location."""
         if self.anchor is None:
             self.block.add_op(op)
         else:
             self.block.insert_op_before(op, self.anchor)
-        return op
 
     def value(self, op: Operation) -> SSAValue:
         """Insert an operation with one result; gives the result."""
@@ -56,6 +78,27 @@ class Builder:
         common = operands[-1].type
         assert isinstance(common, TensorType)
         return self.value(op_type.create(operands=operands, result_types=[result_type(op_type.ROW, common)]))
+
+    # ---- numbers of type index ---------------------------------------------------------------------------
+
+    def index_constant(self, number: int) -> SSAValue:
+        """A constant of type index."""
+        return self.value(arith.ConstantOp(IntegerAttr(number, INDEX)))
+
+    def index(self, expression: AffineList) -> SSAValue:
+        """An expression, as one value of type index."""
+        return self._index_of(expression.exprs[0], expression.operands)
+
+    def _index_of(self, expr: AffineExpr, operands: Sequence[SSAValue]) -> SSAValue:
+        if isinstance(expr, AffineDimExpr):
+            return operands[expr.position]
+        if isinstance(expr, AffineConstantExpr):
+            return self.index_constant(expr.value)
+        assert isinstance(expr, AffineBinaryOpExpr)
+        sides = [self._index_of(e, operands) for e in (expr.lhs, expr.rhs)]
+        kind = _INDEX_ARITHMETIC[expr.kind]
+        properties = dict(NO_OVERFLOW) if kind in (arith.AddiOp, arith.MuliOp) else {}
+        return self.value(kind.create(operands=sides, result_types=[INDEX], properties=properties))
 
     # ---- constants, and shapes of other values ---------------------------------------------------------
 
@@ -75,7 +118,9 @@ class Builder:
         return scalar if not shape else self.broadcast(scalar, (), like, element)
 
     def zeros(self, like: SSAValue) -> SSAValue:
-        """Zeros of the type of `like`."""
+        """Zeros of the type of `like`; of rank 0 where that is a scalar."""
+        if isinstance(like.type, AnyFloat):
+            return self.value(ConstantOp(from_numpy(np.array(0, dtype_of(like.type)), like.type)))
         return self.uniform(0.0, like)
 
     # ---- views, sums, casts ----------------------------------------------------------------------------

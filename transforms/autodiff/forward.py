@@ -13,6 +13,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from .activity import carries, used_from_outside
 from .builder import Builder
 from .missing import missing
+from .replaced import Replaced
 
 Rule = Callable[[Any, "Forward"], Sequence["SSAValue | None"]]
 Rules = Callable[[Operation], "Rule | None"]
@@ -24,6 +25,8 @@ class Forward:
     def __init__(self, builder: Builder, useful: set[SSAValue], rules: Rules):
         self.builder, self.useful, self.rules = builder, useful, rules
         self._known: dict[SSAValue, SSAValue] = {}
+        self.replaced = Replaced()
+        self._rest: list[Operation] = []
 
     def set(self, value: SSAValue, tangent: SSAValue | None) -> None:
         """Say what the tangent of a value is."""
@@ -39,9 +42,25 @@ class Forward:
         known = self.of(value)
         return self.builder.zeros(value) if known is None else known
 
+    def replace(self, op: Operation, by: Operation) -> None:
+        """Put an operation of the derivative in the place of one of the program, with results more than that had.
+
+        It is behind the program, where derivatives are: the operations that follow in the program go behind it.
+        """
+        self.replaced.replace(op, by)
+        for later in self._rest:
+            later.detach()
+            self.builder.insert(later)
+
+    def now(self, value: SSAValue) -> SSAValue:
+        """The value that took the place of `value`, itself where none did."""
+        return self.replaced.now(value)
+
     def run(self, ops: Iterable[Operation]) -> None:
         """Take the operations in order."""
-        for op in list(ops):
+        self._rest = list(ops)
+        while self._rest:
+            op = self._rest.pop(0)
             if not any(r in self.useful and carries(r.type) for r in op.results):
                 continue
             if not any(self.of(v) is not None for v in used_from_outside(op)):
@@ -51,7 +70,7 @@ class Forward:
             if rule is None:
                 raise missing(op)
             for result, tangent in zip(op.results, rule(op, self), strict=True):
-                self.set(result, tangent)
+                self.set(self.now(result), tangent)
 
     def inside(self, block: Block, useful: set[SSAValue]) -> Forward:
         """The same for a block in a region of an operation: its code goes to the end of `block`."""

@@ -19,7 +19,7 @@ refused where it is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -35,13 +35,12 @@ from ...dialects.nt.batch_op import BatchOp
 from ...dialects.nt.composite_op import CompositeOp
 from ...dialects.nt.derivative_ops import JvpOp, OfFunction, StopGradientOp, VjpOp
 from ..batching.expand import batch
-from ..tensor.nt_decompose import decompose
 from ..tensor.unused_functions import drop_unused
-from .activity import active_values, used_from_outside, useful_values
+from .activity import active_values, useful_values
 from .builder import Builder
 from .forward import Forward
+from .opened import opened
 from .reverse import Reverse
-from .rules.composites import is_whole
 from .rules.table import forward_rule, reverse_rule
 from .rules.user_rules import has_rule
 
@@ -180,7 +179,7 @@ class _Copies:
 def _expand_vjp(op: VjpOp, callee: func.FuncOp) -> None:
     copies = _Copies(op)
     ops, results = _inline(op, callee, copies.arguments, replay=op.is_replay)
-    ops = _opened(ops, copies.starts, results)
+    ops = opened(ops, copies.starts, results)
     builder = Builder(op.parent, op, op.location)  # pyright: ignore
     to = Reverse(builder, active_values(ops, copies.starts), reverse_rule)
     for k, cotangent in zip(op.of_indices, op.directions, strict=True):
@@ -188,20 +187,21 @@ def _expand_vjp(op: VjpOp, callee: func.FuncOp) -> None:
     to.run(ops)
     builder.location = op.location
     gradients = [_or_zeros(to.take(v), v, builder) for v in copies.starts]
-    _replace(op, gradients if op.is_replay else [*results, *gradients])
+    _replace(op, gradients if op.is_replay else [*map(to.now, results), *gradients])
     copies.undo()
 
 
 def _expand_jvp(op: JvpOp, callee: func.FuncOp) -> None:
     copies = _Copies(op)
     ops, results = _inline(op, callee, copies.arguments, replay=op.is_replay)
-    ops = _opened(ops, copies.starts, results)
+    ops = opened(ops, copies.starts, results)
     builder = Builder(op.parent, op, op.location)  # pyright: ignore
     by = Forward(builder, useful_values(ops, [results[k] for k in op.of_indices]), forward_rule)
     for value, tangent in zip(copies.starts, op.directions, strict=True):
         by.set(value, tangent)
     by.run(ops)
     builder.location = op.location
+    results = [by.now(v) for v in results]
     tangents = [_or_zeros(by.of(results[k]), results[k], builder) for k in op.of_indices]
     _replace(op, tangents if op.is_replay else [*results, *tangents])
     copies.undo()
@@ -209,38 +209,3 @@ def _expand_jvp(op: JvpOp, callee: func.FuncOp) -> None:
 
 def _or_zeros(value: SSAValue | None, like: SSAValue, builder: Builder) -> SSAValue:
     return builder.zeros(like) if value is None else value
-
-
-def _is_opened(op: CompositeOp, active: Set[SSAValue]) -> bool:
-    """Whether an active composite is differentiated as what it stands for."""
-    if any(
-        v in active for v in used_from_outside(op) if v not in op.inputs
-    ):  # a number: rules have operands only
-        if has_rule(op):
-            raise fail(
-                op,
-                f"'{op.label.data}' has a derivative of its own, and uses a value from outside that is differentiated",
-                hint="make it an argument of the function",
-            )
-        return True
-    return not is_whole(op) and any(v in active for v in op.inputs)
-
-
-def _opened(ops: Sequence[Operation], starts: Sequence[SSAValue], results: list[SSAValue]) -> list[Operation]:
-    """The operations, active composites without a form of their own replaced by what they stand for (in `results` too)."""
-    result: list[Operation] = []
-    rest = list(ops)
-    active = set(starts)
-    while rest:
-        op = rest.pop(0)
-        if isinstance(op, CompositeOp) and _is_opened(op, active):
-            inner = list(op.body.block.ops)[:-1]
-            made = list(op.results_)
-            ends = decompose(op)
-            for k, value in enumerate(results):
-                results[k] = ends[made.index(value)] if value in made else value
-            rest[:0] = inner
-            continue
-        active = active_values([op], active)
-        result.append(op)
-    return result

@@ -16,6 +16,7 @@ from ...dialects.nt.derivative_ops import is_differentiable
 from ...dialects.nt.ops import SliceOp
 from .builder import Builder
 from .missing import missing
+from .replaced import Replaced
 from .rules.pieces import put_together
 
 Rule = Callable[[Any, Sequence["SSAValue | None"], "Reverse"], None]
@@ -39,6 +40,7 @@ class Reverse:
     def __init__(self, builder: Builder, active: set[SSAValue], rules: Rules):
         self.builder, self.active, self.rules = builder, active, rules
         self._known: dict[SSAValue, Cotangent] = {}
+        self.replaced = Replaced()
         self.masked = False
         """Whether the cotangents of the operation that is differentiated now are masked."""
 
@@ -66,6 +68,14 @@ class Reverse:
         known = self._known.setdefault(op.source, Cotangent())
         known.masked |= self.masked
         known.pieces.append((op, cotangent))
+
+    def replace(self, op: Operation, by: Operation) -> None:
+        """Put an operation in the place of one of the program, which has results more than that had."""
+        self.replaced.replace(op, by)
+
+    def now(self, value: SSAValue) -> SSAValue:
+        """The value that took the place of `value`, itself where none did."""
+        return self.replaced.now(value)
 
     def has(self, value: SSAValue) -> bool:
         """Whether the cotangent of a value is anything but zero."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from xdsl.dialects import scf
 from xdsl.ir import Operation
 
 from ....dialects.nt.elementwise_ops import ElementwiseOp
@@ -22,6 +23,7 @@ from ....dialects.nt.ops import (
     TransposeOp,
     WindowOp,
 )
+from ..control import branches, conditional, counted
 from . import composites, elementwise, products, reductions, shapes
 
 _REVERSE: dict[type[Operation], Callable[..., Any]] = {
@@ -37,6 +39,9 @@ _REVERSE: dict[type[Operation], Callable[..., Any]] = {
     ReduceOp: reductions.reduce_reverse,
     ScanOp: reductions.scan_reverse,
     CompositeOp: composites.reverse,
+    scf.IfOp: branches.if_reverse,
+    scf.ForOp: counted.for_reverse,
+    scf.WhileOp: conditional.while_reverse,
 }
 
 _FORWARD: dict[type[Operation], Callable[..., Any]] = {
@@ -52,6 +57,9 @@ _FORWARD: dict[type[Operation], Callable[..., Any]] = {
     ReduceOp: reductions.reduce_forward,
     ScanOp: reductions.scan_forward,
     CompositeOp: composites.forward,
+    scf.IfOp: branches.if_forward,
+    scf.ForOp: counted.for_forward,
+    scf.WhileOp: conditional.while_forward,
 }
 
 

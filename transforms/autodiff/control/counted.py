@@ -1,0 +1,275 @@
+"""scf.for: forward mode carries tangents beside values; the reverse counts the other way.
+
+    %h = scf.for %k = %c0 to %c20 step %c1 iter_args(%h0 = %x) -> (tensor<4xf64>) {
+      %0 = nt.dot %h0, %w ... ; %1 = nt.tanh %0 ; scf.yield %1
+    }
+  becomes, where the cotangent %ch of %h is given,
+    %h, %s = scf.for %k = ... iter_args(%h0 = %x, %s0 = %empty) {...}      // %s: the %h0 (and %1) of each iteration
+    %cx, %cw = scf.for %j = %c0 to %c20 step %c1 iter_args(%ch0 = %ch, %cw0 = %zeros) {
+      %h0 = nt.slice %s[19 - %j, 0] ...                                     // iteration 19 - j
+      ...
+      scf.yield %ch1, %cw1                                                   // added up in place
+    }
+
+Kept are values that a minimum cut chooses (`replay.py`), along a new first axis (`stacks.py`). A carried value that is
+kept has a place more: what an iteration gives is what the next one starts from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import AnyFloat, TensorType
+from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
+from xdsl.ir.affine import AffineBinaryOpKind
+
+from ....dialects.affine import AffineList, constant_of
+from ....dialects.diagnostic import fail
+from ....dialects.nt.ops import INDEX, DimOp
+from ..activity import used_from_outside, useful_values
+from ..builder import Builder
+from ..opened import opened
+from .carried import active_carried, useful_carried
+from .outer_extents import Extent, OuterExtents
+from .replay import Kept, Replay, captured, copy_into, copy_of, is_choosing
+from .stacks import empty_stack, get, put
+
+if TYPE_CHECKING:
+    from ..forward import Forward
+    from ..reverse import Reverse
+
+Cotangents = Sequence["SSAValue | None"]
+
+
+# ---- forward mode ----------------------------------------------------------------------------------------
+
+
+def for_forward(op: scf.ForOp, by: Forward) -> Cotangents:
+    """The loop carries tangents beside values."""
+    body = op.body.block
+    arguments = list(body.args[1:])
+    known = {v for v in captured(body) if by.of(v) is not None}
+    started = {k for k, start in enumerate(op.iter_args) if by.of(start) is not None}
+    asked = {k for k, r in enumerate(op.results) if r in by.useful}
+    useful = useful_carried(body, arguments, asked)
+    moving = sorted(active_carried(body, arguments, started, known) & useful)
+    if not moving:
+        return [None] * len(op.results)
+    block = copy_of(body)
+    block.args[0].name_hint = body.args[0].name_hint
+    end = block.last_op
+    assert end is not None
+    ends = list(end.operands)
+    own = block.args[1:]
+    tangents = {k: block.insert_arg(own[k].type, len(block.args)) for k in moving}
+    ops = opened(list(block.ops)[:-1], [*known, *(own[k] for k in moving)], [])
+    ends = list(end.operands)
+    end.detach()
+    end.erase()
+    inside = by.inside(block, useful_values(ops, [ends[k] for k in useful]))
+    for k, tangent in tangents.items():
+        inside.set(own[k], tangent)
+    inside.run(ops)
+    ends = [inside.now(v) for v in ends]
+    inside.builder.location = op.location
+    inside.builder.add(scf.YieldOp(*ends, *(inside.full(ends[k]) for k in moving)))
+    starts = [by.full(op.iter_args[k]) for k in moving]
+    new = scf.ForOp(op.lb, op.ub, op.step, [*op.iter_args, *starts], Region(block))
+    return in_place_of(op, new, moving, by)
+
+
+def in_place_of(
+    op: scf.ForOp | scf.WhileOp, new: scf.ForOp | scf.WhileOp, moving: Sequence[int], by: Forward
+) -> Cotangents:
+    """Put the loop that carries tangents of the values `moving` in the place of `op`; gives its tangents."""
+    new.attributes.update(op.attributes)
+    new.location = op.location
+    by.builder.insert(new)
+    count = len(op.results)
+    by.replace(op, new)
+    found: list[SSAValue | None] = [None] * count
+    for place, k in enumerate(moving):
+        found[k] = new.results[count + place]
+    return found
+
+
+# ---- reverse mode ----------------------------------------------------------------------------------------
+
+
+class Counting:
+    """How often a loop runs, and where its iterations are."""
+
+    def __init__(self, op: scf.ForOp, before: Builder):
+        step = constant_of(op.step)
+        if step is None or step < 1:
+            raise fail(op, "a loop on tensors needs a constant positive step")
+        self.op, self.step = op, step
+        lower, upper = constant_of(op.lb), constant_of(op.ub)
+        self.lower: Extent = op.lb if lower is None else lower
+        self.length: Extent
+        if lower is not None and upper is not None:
+            self.length = max(0, -((lower - upper) // step))
+        elif lower == 0 and step == 1 and isinstance(op.ub.owner, DimOp):
+            self.length = op.ub
+        else:
+            distance = AffineList.of(op.ub).minus(AffineList.of(self.lower))
+            if step != 1:
+                distance = distance.add(step - 1).divided(AffineBinaryOpKind.FloorDiv, step)
+            steps = before.index(distance)
+            self.length = before.value(arith.MaxSIOp(steps, before.index_constant(0)))
+
+    def longer(self, before: Builder) -> Extent:
+        """The count of iterations and one more."""
+        if isinstance(self.length, int):
+            return self.length + 1
+        return before.index(AffineList.of(self.length).add(1))
+
+    def place(self, variable: SSAValue) -> AffineList:
+        """Which iteration it is, from 0."""
+        distance = AffineList.of(variable).minus(AffineList.of(self.lower))
+        return distance if self.step == 1 else distance.divided(AffineBinaryOpKind.FloorDiv, self.step)
+
+    def from_end(self, number: SSAValue) -> AffineList:
+        """Which iteration is number `number` of the reversed loop."""
+        return AffineList.of(self.length).minus(AffineList.of(number)).add(-1)
+
+    def variable(self, place: AffineList) -> AffineList:
+        """The loop variable of an iteration."""
+        return place.times(self.step).plus(AffineList.of(self.lower))
+
+
+def cotangent_type(value: SSAValue) -> Attribute:
+    """The type of the cotangent of a value."""
+    return TensorType(value.type, []) if isinstance(value.type, AnyFloat) else value.type
+
+
+def require_tensors(op: scf.ForOp | scf.WhileOp) -> None:
+    """What loops carry are tensors."""
+    for result in op.results:
+        if not isinstance(result.type, TensorType):
+            raise fail(op, f"{op.name} carries {result.type}: loops on tensors carry tensors")
+
+
+def for_reverse(op: scf.ForOp, cotangents: Cotangents, to: Reverse) -> None:
+    """The loop keeps what its reverse needs, which runs from the last iteration to the first."""
+    reverse_loop(op, cotangents, to)
+
+
+def reverse_loop(op: scf.ForOp, cotangents: Cotangents, to: Reverse, silent: bool = False) -> None:
+    """As above; `silent`: the loop is a replay, and its effects have happened."""
+    require_tensors(op)
+    assert op.parent is not None
+    body, builder = op.body.block, to.builder
+    arguments = list(body.args[1:])
+    outer = [v for v in dict.fromkeys(used_from_outside(op)) if to.wants(v)]
+    inside_uses = [v for v in captured(body) if to.wants(v)]
+    started = {k for k, start in enumerate(op.iter_args) if start in outer}
+    active = active_carried(body, arguments, started, inside_uses)
+    given = {k for k, c in enumerate(cotangents) if c is not None}
+    moving = sorted(useful_carried(body, arguments, given) & active)
+    if not moving:
+        return
+    counting = Counting(op, Builder(op.parent, op, op.location))
+    masked = to.masked or len(given) < len(moving) or is_choosing(op) or counting.length == 0
+    masked = masked or not isinstance(counting.length, int)
+
+    reverse = Block(arg_types=[INDEX, *(cotangent_type(arguments[k]) for k in moving)])
+    replay = Replay(body, reverse, [k + 1 for k in active], to, silent)
+    inner = replay.inner
+    seeds: dict[SSAValue, BlockArgument] = {}
+    for value in inside_uses:
+        seeds[value] = reverse.insert_arg(cotangent_type(value), len(reverse.args))
+        inner.add(value, seeds[value], masked=masked)
+    for k, argument in zip(moving, reverse.args[1:], strict=False):
+        inner.add(replay.ends[k], argument, masked=masked)
+    replay.run()
+    inner.builder.location = op.location
+    own = replay.primal.args[1:]
+    ends = [inner.builder.zeros(own[k]) if (c := inner.take(own[k])) is None else c for k in moving]
+    totals = {v: inner.take(v) for v in inside_uses}
+    for value, seed in seeds.items():
+        total = totals[value]
+        if total is seed and seed.uses.get_length() == 0:
+            totals.pop(value)
+            reverse.erase_arg(seed)
+        else:
+            assert total is not None
+            ends.append(total)
+    inner.builder.add(scf.YieldOp(*ends))
+    _keep(op, replay, counting, to, silent)
+    starts = [
+        builder.zeros(op_start) if (c := cotangents[k]) is None else c
+        for k in moving
+        for op_start in [op.iter_args[k]]
+    ]
+    starts += [builder.zeros(v) for v in totals]
+    first, step = builder.index_constant(0), builder.index_constant(1)
+    new = builder.add(scf.ForOp(first, _as_value(counting.length, builder), step, starts, Region(reverse)))
+    reverse.args[0].name_hint = f"{body.args[0].name_hint}_back" if body.args[0].name_hint else None
+    for place, k in enumerate(moving):
+        to.add(op.iter_args[k], new.results[place], masked=masked)
+    for place, value in enumerate(totals, start=len(moving)):
+        to.add(value, new.results[place], masked=masked)
+
+
+def _as_value(extent: Extent, builder: Builder) -> SSAValue:
+    return builder.index_constant(extent) if isinstance(extent, int) else extent
+
+
+def _keep(op: scf.ForOp, replay: Replay, counting: Counting, to: Reverse, silent: bool) -> None:
+    """Let the loop keep what its reverse needs, and put what is computed again into the reverse."""
+    assert op.parent is not None
+    before = Builder(op.parent, op, op.location)
+    starts: dict[SSAValue, SSAValue] = dict(zip(replay.primal.args[1:], op.iter_args, strict=True))
+    kept = replay.choose(OuterExtents(replay.primal, before, starts))
+    if kept:
+        _with_stacks(op, replay, kept, counting, before, to)
+    replay.join(kept)
+    first = replay.reverse.first_op
+    assert first is not None
+    at = Builder(replay.reverse, first, op.location)
+    place = counting.from_end(replay.reverse.args[0])
+    for one in kept:
+        assert one.result is not None
+        read = get(at, one.result, place, one.value, one.extents)
+        one.stand_in.replace_all_uses_with(read)
+    variable = replay.primal.args[0]
+    if variable.uses.get_length():
+        variable.replace_all_uses_with(at.index(counting.variable(place)))
+
+
+def _with_stacks(
+    op: scf.ForOp, replay: Replay, kept: Sequence[Kept], counting: Counting, before: Builder, to: Reverse
+) -> None:
+    """Put the loop that keeps values in the place of the loop."""
+    assert op.parent is not None
+    stacks = [empty_stack(before, one.value, counting.length, one.extents) for one in kept]
+    block = copy_arguments(replay.primal)
+    carried = [block.insert_arg(stack.type, len(block.args)) for stack in stacks]
+    for argument, stack in zip(carried, stacks, strict=True):
+        argument.name_hint = stack.name_hint
+    mapping: dict[SSAValue, SSAValue] = dict(zip(replay.primal.args, block.args, strict=False))
+    ends = copy_into(replay.primal, block, mapping)
+    b = Builder(block, None, op.location)
+    place = counting.place(block.args[0])
+    for one, argument in zip(kept, carried, strict=True):
+        ends.append(put(b, argument, mapping[one.value], place, one.extents))
+    b.add(scf.YieldOp(*ends))
+    new = scf.ForOp(op.lb, op.ub, op.step, [*op.iter_args, *stacks], Region(block))
+    new.location = op.location
+    new.attributes.update(op.attributes)
+    op.parent.insert_op_before(new, op)
+    for one, result, stack in zip(kept, new.results[len(op.results) :], stacks, strict=True):
+        one.result = result
+        result.name_hint = stack.name_hint
+    to.replace(op, new)
+
+
+def copy_arguments(source: Block) -> Block:
+    """An empty block with the arguments of `source`."""
+    block = Block(arg_types=[a.type for a in source.args])
+    for new, old in zip(block.args, source.args, strict=True):
+        new.name_hint = old.name_hint
+    return block

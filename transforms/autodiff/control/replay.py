@@ -1,0 +1,244 @@
+"""A block of the program and its reverse: what is computed again there, and what must be kept until then.
+
+The reverse is made from a copy of the block, which computes everything again; then a minimum cut (`cut.py`) says what to
+keep instead. What is expensive (products, reductions, calls, islands, loops) is kept where its extents are known before
+the loop, what has an effect always; elementwise operations and views are computed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from xdsl.dialects import cf, func, scf
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, TensorType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ....dialects.diagnostic import fail
+from ....dialects.nt.elementwise_ops import ElementwiseOp
+from ....dialects.nt.ops import (
+    CompositeOp,
+    CustomCallOp,
+    DimOp,
+    DotOp,
+    LoopsOp,
+    ReduceOp,
+    ScanOp,
+    element_of,
+    shape_of,
+)
+from ....dialects.nt.types import width_of
+from ..activity import active_values, used_from_outside
+from ..opened import opened
+from ..rules.elementwise import CHOOSING
+from .cut import INFINITE, cheapest
+from .outer_extents import Extent, OuterExtents
+
+if TYPE_CHECKING:
+    from ..reverse import Reverse
+
+CONTROL = (scf.ForOp, scf.WhileOp, scf.IfOp)
+_EXPENSIVE = (DotOp, ReduceOp, ScanOp, CompositeOp, CustomCallOp, LoopsOp, *CONTROL)
+_GUESS = 64
+"""An extent that is not known, where the costs of two values are compared."""
+
+
+@dataclass(eq=False)
+class Kept:
+    """A value of the block that is kept, and what stands for it in the reverse."""
+
+    value: SSAValue
+    stand_in: SSAValue
+    extents: list[Extent]
+    result: SSAValue | None = None
+    """Where the forward run leaves it."""
+
+
+class Replay:
+    """The reverse of a block.
+
+    `primal`: a copy of the block, with its end. `reverse`: the block that cotangents are computed in, by `inner`.
+    """
+
+    def __init__(
+        self,
+        source: Block,
+        reverse: Block,
+        active_arguments: Iterable[int],
+        to: Reverse,
+        silent: bool = False,
+    ):
+        self.reverse = reverse
+        self.primal = copy_of(source)
+        if silent:
+            silence(self.primal)
+        self.starts = {self.primal.args[k] for k in active_arguments}
+        outer = {v for v in captured(source) if to.wants(v)}
+        ops = opened(list(self.primal.ops)[:-1], self.starts | outer, [])
+        self._ops = ops
+        active = active_values(ops, self.starts | outer)
+        self.inner = to.inside(reverse, active)
+
+    @property
+    def ends(self) -> Sequence[SSAValue]:
+        """What the block gives."""
+        assert self.primal.last_op is not None
+        return self.primal.last_op.operands
+
+    def run(self) -> None:
+        """Make the reverse, of the cotangents of `ends` that `inner` has been given."""
+        self.inner.run(self._ops)
+
+    def choose(self, outer: OuterExtents) -> list[Kept]:
+        """What must be there: values of `primal`, arguments among them."""
+        sweep(self.reverse)
+        self._name_extents(outer)
+        return self._cut(outer)
+
+    def join(self, kept: Sequence[Kept]) -> None:
+        """Put what is computed again before the reverse, in one block."""
+        for one in kept:
+            one.value.replace_all_uses_with(one.stand_in)
+        end = self.primal.last_op
+        assert end is not None
+        self.primal.erase_op(end)
+        sweep(self.primal)
+        first = self.reverse.first_op
+        for op in list(self.primal.ops):
+            op.detach()
+            _silence_inside(op)
+            if first is None:
+                self.reverse.add_op(op)
+            else:
+                self.reverse.insert_op_before(op, first)
+
+    def _name_extents(self, outer: OuterExtents) -> None:
+        """Extents of values of the block are those of values outside, where these are the same."""
+        for block in (self.primal, self.reverse):
+            for op in [o for o in block.walk() if isinstance(o, DimOp)]:
+                value = op.tensor
+                if value.owner is not self.primal and getattr(value.owner, "parent", None) is not self.primal:
+                    continue
+                extent = outer.axis(value, op.axis.value.data)
+                if extent is not None:
+                    op.result.replace_all_uses_with(outer.as_value(extent))
+
+    def _cut(self, outer: OuterExtents) -> list[Kept]:
+        made = [r for op in self.primal.ops for r in op.results]
+        values = [*self.primal.args, *made]
+        inside = set(values)
+        needed = {v for op in self.reverse.walk() for v in op.operands if v in inside}
+        if not needed:
+            return []
+        operands = {
+            v: list(used_from_outside(v.owner)) if isinstance(v.owner, Operation) else [] for v in values
+        }
+        extents: dict[SSAValue, list[Extent]] = {}
+        cost: dict[SSAValue, int] = {}
+        for value in values:
+            known = outer.of(value) if isinstance(value.type, TensorType) else None
+            cost[value] = INFINITE if known is None else _bytes(value)
+            if known is not None:
+                extents[value] = known
+        given = [v for v in self.primal.args if not isinstance(v.type, IndexType)]
+        once = [v for v in made if has_effect(v.owner)]  # pyright: ignore
+        dear = [v for v in made if isinstance(v.owner, _EXPENSIVE) and v in extents]
+        keep = cheapest(operands, cost, [*given, *once, *dear], needed)
+        if keep is None:
+            self._refuse(once, extents)
+        return [Kept(v, _stand_in(v.type), extents[v]) for v in values if v in keep]  # pyright: ignore
+
+    def _refuse(self, once: Sequence[SSAValue], extents: dict[SSAValue, list[Extent]]) -> None:
+        for value in once:
+            if value not in extents:
+                raise fail(
+                    value.owner,  # pyright: ignore
+                    "the derivative needs the result of a call that happens once, and whose extents are not known "
+                    "before the loop or branch around it",
+                    hint="give the function around it a derivative of its own with nt.custom_vjp",
+                )
+        raise AssertionError("arguments of a block are tensors whose extents are known")
+
+
+def _bytes(value: SSAValue) -> int:
+    total = max(width_of(element_of(value)) // 8, 1)
+    for extent in shape_of(value):
+        total *= _GUESS if extent == DYNAMIC_INDEX else extent
+    return total + 1
+
+
+def _stand_in(kind: Attribute) -> SSAValue:
+    return Block(arg_types=[kind]).args[0]
+
+
+def copy_of(source: Block) -> Block:
+    """The block, copied."""
+    block = Block(arg_types=[a.type for a in source.args])
+    mapping: dict[SSAValue, SSAValue] = dict(zip(source.args, block.args, strict=True))
+    for old, new in mapping.items():
+        new.name_hint = old.name_hint
+    for op in source.ops:
+        block.add_op(op.clone(mapping))
+    return block
+
+
+def copy_into(source: Block, target: Block, mapping: dict[SSAValue, SSAValue]) -> list[SSAValue]:
+    """Add the operations of `source` but the last to `target`; gives what that one would have had as operands."""
+    for op in list(source.ops)[:-1]:
+        target.add_op(op.clone(mapping))
+    assert source.last_op is not None
+    return [mapping.get(v, v) for v in source.last_op.operands]
+
+
+def captured(block: Block) -> list[SSAValue]:
+    """What the operations of a block use from outside of it, each once."""
+    found: dict[SSAValue, None] = {}
+    own: set[SSAValue] = set(block.args)
+    for op in block.walk():
+        own.update(op.results)
+        for region in op.regions:
+            for inner in region.blocks:
+                own.update(inner.args)
+    for op in block.walk():
+        found.update((v, None) for v in op.operands if v not in own)
+    return list(found)
+
+
+def has_effect(op: Operation) -> bool:
+    """Whether an operation does something that must not happen twice, and gives something."""
+    return any(isinstance(o, CustomCallOp) and o.is_ordered for o in op.walk())
+
+
+def sweep(block: Block) -> None:
+    """Erase the operations that nothing needs, effects too: they belong to the forward run."""
+    for op in reversed(list(block.ops)):
+        if not isinstance(op, scf.YieldOp) and not any(r.uses.get_length() for r in op.results):
+            block.erase_op(op)
+
+
+def silence(block: Block) -> None:
+    """Erase checks and prints: they have happened."""
+    for op in list(block.ops):
+        if isinstance(op, cf.AssertOp | func.CallOp | CustomCallOp) and not op.results:
+            block.erase_op(op)
+        else:
+            _silence_inside(op)
+
+
+def _silence_inside(op: Operation) -> None:
+    for region in op.regions:
+        if isinstance(op, LoopsOp):
+            continue
+        for block in region.blocks:
+            silence(block)
+
+
+def is_choosing(op: Operation) -> bool:
+    """Whether an operation of the regions of `op` leaves elements out: zeros of cotangents may say so."""
+    return any(
+        (isinstance(o, ElementwiseOp) and o.row.name in CHOOSING)
+        or (isinstance(o, ReduceOp | ScanOp) and o.combiner.data != "add")
+        or (isinstance(o, CONTROL) and o is not op)
+        for o in op.walk()
+    )
