@@ -36,7 +36,7 @@ from ..values.values import (
     Value,
 )
 from . import slots
-from .grown_lists import grows, with_grown_lists
+from .grown_lists import attempt, grows, with_grown_lists
 from .loop_variables import forget, kept_name, left_by
 from .nest_loops import Carried, Execute, NotElementwise, nest_for, nest_if, nest_while, with_stops
 from .sequences import sequence, trip_count
@@ -59,14 +59,14 @@ def for_loop(frame: Frame, node: ast.For, execute: Execute) -> None:
     _perhaps_growing(frame, node, lambda: _for_loop(frame, node, execute))
 
 
-def _perhaps_growing(frame: Frame, node: ast.For | ast.While, run: Callable[[], None]) -> None:
-    """Compile a loop; where it appends to lists as often as only the run knows, with room for them."""
+def _perhaps_growing(frame: Frame, node: ast.For | ast.While | ast.If, run: Callable[[], None]) -> None:
+    """Compile a loop or branch; where it appends to lists as often as only the run knows, with room for them."""
     refs = grows(frame, node)
     if not refs:
         return run()
     variables, lost = dict(frame.variables), dict(frame.scope.lost)
     try:
-        with frame.graph.journal():
+        with attempt(frame.graph):
             return run()
     except UnsupportedError:
         frame.scope.variables, frame.scope.lost = variables, lost
@@ -74,6 +74,7 @@ def _perhaps_growing(frame: Frame, node: ast.For | ast.While, run: Callable[[], 
 
 
 def _for_loop(frame: Frame, node: ast.For, execute: Execute) -> None:
+    first = len(frame.graph.sequences)
     iterable = evaluate(frame, node.iter)
     if isinstance(iterable, Masked):
         iterable = settled(frame.graph, iterable)
@@ -88,7 +89,7 @@ def _for_loop(frame: Frame, node: ast.For, execute: Execute) -> None:
     if turns is not None and turns <= 0:
         return
     is_range = not isinstance(iterable, Iteration | Array | Lazy | Tensor | Rows)
-    with frame.graph.counting(trip_count(frame, span)):
+    with frame.graph.going_through(first), frame.graph.counting(trip_count(frame, span)):
         _counted_loop(frame, node, span, at, execute, is_range)
 
 
@@ -365,6 +366,10 @@ def _leave_island(frame: Frame, carried: Sequence[Carried]) -> None:
 
 def branch(frame: Frame, node: ast.If, condition: Value, execute: Execute) -> None:
     """An `if` whose condition is known at run time."""
+    _perhaps_growing(frame, node, lambda: _branch(frame, node, condition, execute))
+
+
+def _branch(frame: Frame, node: ast.If, condition: Value, execute: Execute) -> None:
     if frame.graph.island is not None:
         return nest_if(frame, node, condition, execute)
     if (

@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation
 
 from ..frame.frame import Frame
-from ..frame.objects import place_of
+from ..frame.objects import current, place_of
 from ..interface.errors import DTypeError, ListGrows, Respecialise
 from ..values.arithmetic import apply, as_weak, index_value
 from ..values.checks import check
@@ -32,8 +32,9 @@ from ..values.equal_extents import is_open, require_positive
 from ..values.extents import Affine, Atom
 from ..values.graph import Graph
 from ..values.islands import Island, open_island
+from ..values.list_counts import counted, with_count
 from ..values.numbers import number_kind
-from ..values.promotion import WEAK_DTYPES, Operand, same_operand
+from ..values.promotion import WEAK_DTYPES, Operand, result_dtype, same_operand, weak_result
 from ..values.selection import as_index
 from ..values.tensors import as_array, reshape
 from ..values.values import (
@@ -51,8 +52,10 @@ from ..values.values import (
     extents_of,
     is_array,
     is_number,
+    memory_of,
     whole,
 )
+from .sharing import arrays_in
 
 IN_A_LIST = "an array that is in a list"
 INT = WEAK_DTYPES[int]
@@ -68,24 +71,62 @@ def row(graph: Graph, rows: Rows, index: Value) -> Value:
     """An item."""
     from ..indexing.subscripts import subscript
 
+    if rows.columns:
+        return Group(tuple([row(graph, column, index) for column in rows.columns]), rows.record, rows.names)
     item = subscript(graph, rows_array(rows), [index])
     if isinstance(rows.kind, type):
         return as_weak(item, rows.kind, None)
+    if rows.shrinks and isinstance(item, Array):
+        return _kept(graph, item)
     if rows.is_array and isinstance(item, Tensor):
         return as_array(item)
     return item
 
 
+def _kept(graph: Graph, item: Array) -> Array:
+    """An item of its own: another one may come to its place in the list."""
+    from ..numpy_api.shapes.rearranging import copy_
+
+    if graph.island is not None:
+        array = graph.island.materialise(item, "item")
+    else:
+        array = copy_(graph, item)
+    assert isinstance(array, Array)
+    array.buffer.frozen = IN_A_LIST
+    return array
+
+
 def rows_item(frame: Frame, node: ast.AST, rows: Rows, items: Sequence[Value | Slice]) -> Value:
-    """`rows[k]`."""
+    """`rows[k]`, `rows[j:k]`."""
     from ..indexing.views import Slice
 
-    if len(items) != 1 or isinstance(items[0], Slice):
-        frame.fail(
-            node, "slicing a list that a loop makes is not supported", "slice the array: np.stack(ys)[1:]"
-        )
     frame.at(node)
-    return row(frame.graph, rows, items[0])
+    if len(items) == 1 and isinstance(items[0], Slice):
+        return _part(frame, node, rows, items[0])
+    if len(items) != 1:
+        frame.fail(node, "a list has one index", None, DTypeError)
+    return row(frame.graph, counted(frame.graph, rows), items[0])
+
+
+def _part(frame: Frame, node: ast.AST, rows: Rows, part: Slice) -> Rows:
+    """A list of some of the items."""
+    from ..indexing.subscripts import subscript
+    from ..numpy_api.shapes.rearranging import copy_
+
+    if rows.is_open or (rows.is_array and rows.ref in frame.graph.shared_lists):
+        frame.fail(
+            node,
+            "slicing a list inside of the loop that appends to it is not supported",
+            "slice it after the loop, or an array: np.stack(ys)[1:]",
+        )
+    rows = counted(frame.graph, rows)
+    if rows.columns:
+        columns = tuple([_part(frame, node, column, part) for column in rows.columns])
+        return replace(columns[0], columns=columns, record=rows.record, names=rows.names)
+    items = copy_(frame.graph, subscript(frame.graph, rows_array(rows), [part]))
+    array = items if isinstance(items, Array) else as_array(items)  # pyright: ignore
+    array.buffer.frozen = IN_A_LIST
+    return Rows(array.buffer, array.extents[0], rows.kind, rows.is_array, False)
 
 
 def stacked(frame: Frame, node: ast.AST, rows: Rows, empty: str | None = None) -> Value:
@@ -96,13 +137,27 @@ def stacked(frame: Frame, node: ast.AST, rows: Rows, empty: str | None = None) -
         frame.fail(
             node, "the array of a list that grows is not supported inside its loop", "use it after the loop"
         )
+    rows = counted(frame.graph, rows)
+    if rows.columns:
+        return _columns_stacked(frame, node, rows, empty)
     if empty is not None and is_open(frame.graph, rows.count):
         require_positive(frame.graph, rows.count, empty)
     return copy_(frame.graph, rows_array(rows))
 
 
+def _columns_stacked(frame: Frame, node: ast.AST, rows: Rows, empty: str | None) -> Value:
+    """A list of tuples as an array, of a row for each."""
+    from ..numpy_api.shapes.joining import stack
+
+    if rows.record is not tuple or any(column.is_array for column in rows.columns):
+        frame.fail(node, f"an array of {describe(rows)} is not supported", "append to a list for each item")
+    parts = Group(tuple([stacked(frame, node, column, empty) for column in rows.columns]))
+    return stack(frame.graph, parts, Static(1))
+
+
 def joined_rows(frame: Frame, node: ast.AST, rows: Rows) -> Value:
     """`np.concatenate(rows)`."""
+    rows = counted(frame.graph, rows)
     extents = rows.buffer.extents
     if len(extents) < 2:
         frame.fail(node, "zero-dimensional arrays cannot be concatenated", "use np.stack", DTypeError)
@@ -115,12 +170,18 @@ def joined_rows(frame: Frame, node: ast.AST, rows: Rows) -> Value:
 
 def append(frame: Frame, node: ast.AST, rows: Rows, item: Value) -> None:
     """`ys.append(item)` in the loop that makes the list."""
+    _refuse_part(frame, node, rows)
     assert rows.ref is not None
-    if rows.cell is not None:
+    growing = frame.graph.growing
+    if rows.cell is not None and rows.is_open:
         place = place_of(frame, node)
         if place not in rows.places:
             raise ListGrows(rows.ref, item, place, tuple(frame.graph.turns))
         return append_counted(frame, node, rows, item)
+    if not rows.is_open and growing is not None and rows.ref in growing:
+        raise ListGrows(rows.ref, item, place_of(frame, node), tuple(frame.graph.turns))
+    if rows.cell is not None and not frame.graph.turns and not frame.looping and not frame.depth:
+        return append_counted(frame, node, rows, item)  # there is room for that
     if not rows.is_open:
         frame.fail(
             node, "appending to a list that a loop made is not supported after it", "use np.concatenate"
@@ -133,21 +194,32 @@ def append(frame: Frame, node: ast.AST, rows: Rows, item: Value) -> None:
         )
     graph = frame.graph
     frame.at(node)
-    _write(graph, rows, item, lambda island: rows.count)
+    _write(graph, [(rows, item)], lambda island: rows.count)
     _share(graph, rows, item)
     frame.variables[rows.ref] = replace(rows, count=rows.count + 1)
+
+
+def appended(frame: Frame, node: ast.AST, rows: Rows, item: Value) -> Value:
+    """`ys.append(item)`, as an expression."""
+    append(frame, node, rows, item)
+    return Static(None)
 
 
 def append_counted(frame: Frame, node: ast.AST, rows: Rows, item: Value) -> None:
     """Append to a list whose number of items is in a cell."""
     graph, cell = frame.graph, rows.cell
     assert cell is not None
-    if not _fits(frame, rows, item):
-        frame.fail(
-            node,
-            f"{describe(item)} is appended, and elsewhere {describe(row_like(rows))}",
-            "append values of one type and shape",
-        )
+    for column, value in _pairs(frame, node, rows, item):
+        if not _fits(frame, column, value) and not _holds(frame, column, value):
+            if _are_numbers(frame, column, value) and rows.ref is not None and rows.places:
+                raise ListGrows(rows.ref, item, place_of(frame, node), tuple(graph.turns))
+            frame.fail(
+                node,
+                f"{describe(value)} is appended, and elsewhere {describe(row_like(column))}",
+                "append values of one type and shape",
+            )
+        if rows.ref is not None and is_array(value) and _has_owner(frame, value):
+            graph.lists_of_named.add(rows.ref)
     frame.at(node)
 
     def next_row(island: Island) -> Affine:
@@ -158,20 +230,133 @@ def append_counted(frame: Frame, node: ast.AST, rows: Rows, item: Value) -> None
         island.store(cell, (), emitter.op(arith.AddiOp, (count, emitter.const(1, i64))))
         return Affine.of(Atom(as_index(graph, count), low=0, high=room + -1))
 
-    _write(graph, rows, item, next_row)
-    _share(graph, rows, item)
+    pairs = _pairs(frame, node, rows, item)
+    _write(graph, pairs, next_row)
+    for column, value in pairs:
+        _share(graph, column, value)
 
 
-def _write(graph: Graph, rows: Rows, item: Value, at: Callable[[Island], Affine]) -> None:
-    """Write an item to its row."""
-    buffer = rows.buffer
-    frozen, buffer.frozen = buffer.frozen, None
+def _are_numbers(frame: Frame, column: Rows, value: Value) -> bool:
+    """Whether the items are integers all, or floats all, which may have a type that holds them."""
+    if column.is_array or not is_number(value) or is_array(value) or extents_of(value):
+        return False
+    kinds = [column.kind, number_kind(frame.graph, value)]
+    return len({(WEAK_DTYPES[k] if isinstance(k, type) else k).kind for k in kinds}) == 1
+
+
+def _holds(frame: Frame, column: Rows, value: Value) -> bool:
+    """Whether a number of Python's may be an item of a list of numbers of a wider type."""
+    if not _are_numbers(frame, column, value):
+        return False
+    kind = number_kind(frame.graph, value)
+    if not isinstance(kind, type):
+        return False
+    if isinstance(column.kind, type):
+        return weak_result((column.kind, kind)) is column.kind
+    return result_dtype((column.kind, kind)) == column.kind
+
+
+def _pairs(frame: Frame, node: ast.AST, rows: Rows, item: Value) -> list[tuple[Rows, Value]]:
+    """The columns of a list, and what an item has for each."""
+    if not rows.columns:
+        return [(rows, item)]
+    item = current(frame, item)
+    is_like = isinstance(item, Group) and item.kind is rows.record and len(item.items) == len(rows.columns)
+    if not is_like or item.names != rows.names:  # pyright: ignore
+        frame.fail(
+            node,
+            f"{describe(item)} is appended, and elsewhere a {rows.record.__name__} of {len(rows.columns)}",
+            "append values of one type and shape",
+        )
+    return list(zip(rows.columns, item.items, strict=True))  # pyright: ignore
+
+
+def _has_owner(frame: Frame, value: Value) -> bool:
+    """Whether an array that is appended may be seen, and written, by another name."""
+    if not isinstance(value, Array):
+        return False
+    memory = memory_of(value.buffer)
+    if memory.argument is not None or memory.serial < frame.entered or value.buffer.borrowed:
+        return True
+    return any(memory_of(one.buffer) is memory for one in arrays_in(frame.variables).values())
+
+
+def take_over(graph: Graph, rows: Rows, old: Rows) -> None:
+    """Begin a list with the items of another one."""
+    assert rows.cell is not None
+    with nullcontext(graph.island) if graph.island is not None else open_island(graph) as island:
+        for column, before in zip(rows.columns or (rows,), old.columns or (old,), strict=True):
+            frozen, column.buffer.frozen = column.buffer.frozen, None
+            island.assign(rows_array(replace(column, count=old.count)), rows_array(before))
+            column.buffer.frozen = frozen
+        island.store(rows.cell, (), island.scalar(index_value(old.count), INT))
+
+
+def pop(frame: Frame, node: ast.AST, rows: Rows, position: Value | None = None) -> Value:
+    """`ys.pop()`, `ys.pop(0)`: an item, and the list without it."""
+    graph = frame.graph
+    _refuse_part(frame, node, rows)
+    place = position.value if isinstance(position, Static) else -1 if position is None else None
+    if not isinstance(place, int) or place < -1:
+        frame.fail(
+            node,
+            "taking an item out of a list that a loop appends to is supported at its end and at constant places only",
+            "write to an array, with the number of the first item that is left",
+        )
+    frame.at(node)
+    growing = graph.growing
+    now = counted(graph, rows)
+    some = apply(graph, np.greater, index_value(now.count), Static(max(0, place)))
+    check(graph, some, "IndexError", "pop index out of range" if place > 0 else "pop from empty list")
+    left = index_value(now.count + -1)
+    columns = tuple([replace(column, shrinks=True) for column in rows.columns])
+    item = row(graph, with_count(replace(rows, shrinks=True, columns=columns), now.count), Static(place))
+    if rows.cell is None:
+        frame.variables[rows.ref] = with_count(rows, now.count + -1)  # pyright: ignore
+        return item
+    if not rows.is_open and growing is not None and rows.ref in growing:
+        raise ListGrows(rows.ref, item, place_of(frame, node), None)
+    cell = rows.cell
+    with nullcontext(graph.island) if graph.island is not None else open_island(graph) as island:
+        for column in (now.columns or (now,)) if place >= 0 else ():
+            _close_up(island, column, place)
+        island.store(cell, (), island.scalar(left, INT))
+    return item
+
+
+def _close_up(island: Island, rows: Rows, place: int) -> None:
+    """Move what is behind an item that is taken out to its place."""
+    rest = rows.count + (-1 - place)
+    inner = whole(rows.buffer).axes[1:]
+    to, source = (Array(rows.buffer, (Axis(0, Affine(k), 1, rest), *inner)) for k in (place, place + 1))
+    frozen, rows.buffer.frozen = rows.buffer.frozen, None
+    island.assign(to, source)
+    rows.buffer.frozen = frozen
+
+
+def _refuse_part(frame: Frame, node: ast.AST, rows: Rows) -> None:
+    """Refuse to change a list that a loop goes through, or a part of one."""
+    if rows.ref is None:
+        frame.fail(node, "changing a part of a list that a loop made is not supported", "make it an array")
+    if rows.ref in frame.graph.iterated:
+        frame.fail(node, "changing a list while a loop goes through it is not supported", "go through a copy")
+
+
+def _write(graph: Graph, pairs: Sequence[tuple[Rows, Value]], at: Callable[[Island], Affine]) -> None:
+    """Write an item to its row, each part to its column."""
+    buffers = [rows.buffer for rows, _ in pairs]
+    frozen = [buffer.frozen for buffer in buffers]
+    for buffer in buffers:
+        buffer.frozen = None
     try:
         with nullcontext(graph.island) if graph.island is not None else open_island(graph) as island:
-            value = as_array(item) if isinstance(item, Tensor) and item.extents else item
-            island.assign(Array(buffer, whole(buffer).axes[1:], ((0, at(island)),)), value)
+            place = ((0, at(island)),)
+            for buffer, (_, item) in zip(buffers, pairs, strict=True):
+                value = as_array(item) if isinstance(item, Tensor) and item.extents else item
+                island.assign(Array(buffer, whole(buffer).axes[1:], place), value)
     finally:
-        buffer.frozen = frozen
+        for buffer, why in zip(buffers, frozen, strict=True):
+            buffer.frozen = why
 
 
 def _share(graph: Graph, rows: Rows, item: Value) -> None:
@@ -314,5 +499,11 @@ class Growing:
                 if isinstance(value, Array) and rows.is_array and value.dtype == rows.buffer.dtype:
                     freeze(frame.graph, value.buffer)
 
+
+ROWS_METHODS: dict[str, tuple[Callable[..., Value], int, int]] = {
+    "append": (appended, 1, 1),
+    "pop": (pop, 0, 1),
+}
+"""The methods of lists that loops append to, with the least and the greatest number of their arguments."""
 
 __all__ = ["Growing", "append", "joined_rows", "row", "rows_array", "rows_item", "stacked"]

@@ -15,6 +15,7 @@ from ..interface.errors import DTypeError, Respecialise
 from ..values.arithmetic import index_value, operate, require_static
 from ..values.contents import as_view
 from ..values.extents import Affine
+from ..values.list_counts import counted
 from ..values.values import (
     Array,
     Group,
@@ -68,7 +69,10 @@ def sequence(frame: Frame, node: ast.AST, value: Value) -> Iteration:
     if isinstance(value, Rows):
         from .rows import row
 
-        return Iteration(value.count, lambda k: row(frame.graph, value, k))
+        rows = counted(frame.graph, value)
+        if value.ref is not None:
+            frame.graph.sequences.append(value.ref)
+        return Iteration(rows.count, lambda k: row(frame.graph, rows, k))
     if isinstance(value, Masked):
         value = as_view(frame.graph, value)
     if isinstance(value, Array | Lazy | Tensor) and value.extents:

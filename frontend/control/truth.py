@@ -12,6 +12,7 @@ from ..frame.recursion import truth_of_object
 from ..interface.errors import ShapeError, kind_of
 from ..interface.static_values import TRUTH
 from ..values import arithmetic as arith
+from ..values.list_counts import counted
 from ..values.values import (
     UNKNOWN_LENGTH,
     Chosen,
@@ -37,7 +38,9 @@ def decided(frame: Frame, value: Value) -> Value:
     if isinstance(value, Chosen):
         return _some_option(frame, value)
     if isinstance(value, Rows):
-        return arith.operate(frame.graph, "not_equal", arith.index_value(value.count), Static(0))
+        return arith.operate(
+            frame.graph, "not_equal", arith.index_value(counted(frame.graph, value).count), Static(0)
+        )
     if isinstance(value, Range):
         order = "less" if value.step > 0 else "greater"
         ends = [arith.index_value(end) for end in (value.start, value.stop)]

@@ -254,6 +254,8 @@ def _insert(frame: Frame, node: ast.AST, owner: Group, position: Value, item: Va
 def _pop(frame: Frame, node: ast.AST, owner: Group, position: Value = _LAST) -> Value:
     if not owner.items:
         frame.fail(node, "pop from empty list", None, IndexRangeError)
+    if frame.graph.growing is not None and owner.ref in frame.graph.growing:
+        raise ListGrows(owner.ref, owner.items[-1], place_of(frame, node), None)
     items = list(owner.items)
     item = items.pop(position_of(frame, node, owner, position))
     change(frame, node, owner, items)

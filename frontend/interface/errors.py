@@ -84,9 +84,9 @@ class Stopped(Exception):
 
 class ListGrows(Exception):
     """Internal: a loop appends `item` to the list `ref`, which has no room for what this `place` of the source appends.
-    `turns` are the iterations of the loops around, None where they are not counted."""
+    `turns` are the iterations of the loops around, None where they are not counted; None where an item is taken away."""
 
-    def __init__(self, ref: str, item: Any, place: Any, turns: tuple[Any, ...]):
+    def __init__(self, ref: str, item: Any, place: Any, turns: tuple[Any, ...] | None):
         super().__init__(ref)
         self.ref = ref
         self.item = item

@@ -19,13 +19,15 @@ def attribute_of(frame: Frame, node: ast.Attribute, owner: Value) -> Value:
     """`owner.name`."""
     frame.at(node)
     if isinstance(owner, Rows):
-        if node.attr != "append":
+        from ..control.rows import ROWS_METHODS
+
+        if node.attr not in ROWS_METHODS:
             frame.fail(
                 node,
                 f"the method '{node.attr}' of {describe(owner)} is not supported",
                 "use np.stack(ys), an array",
             )
-        return Method(owner, "append")
+        return Method(owner, node.attr)
     if isinstance(owner, Chosen):
         return Method(owner, node.attr)
     if isinstance(owner, Group):

@@ -37,12 +37,13 @@ def call(frame: Frame, node: ast.Call, function: Value, args: list[Value], kwarg
     if isinstance(function, Closure):
         return inline(frame, node, function, args, kwargs)
     if isinstance(function, Method) and isinstance(function.receiver, Rows):
-        from ..control.rows import append
+        from ..control.rows import ROWS_METHODS
 
-        if len(args) != 1 or kwargs:
-            frame.fail(node, f"list.append() takes one argument ({len(args)} given)", None, DTypeError)
-        append(frame, node, function.receiver, args[0])
-        return Static(None)
+        method, least, most = ROWS_METHODS[function.name]
+        if not least <= len(args) <= most or kwargs:
+            what = f"list.{function.name}() of {len(args)} arguments is not supported"
+            frame.fail(node, what, None, DTypeError)
+        return method(frame, node, function.receiver, *args)
     is_stack = isinstance(function, Static) and function.raw is np.stack
     if is_stack and len(args) == 1 and isinstance(args[0], Rows) and not kwargs:
         from ..control.rows import stacked

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...dialects.records import changed
+from ..control.grown_lists import attempt
 from ..control.nest_loops import ACCUMULATOR
 from ..control.sequences import MAX_LISTED, count_of, listed, required, sequence
 from ..control.structured import rewrite
@@ -22,7 +23,7 @@ from ..control.truth import truth
 from ..frame.frame import Frame
 from ..frame.objects import key_of, refuse_changes, share
 from ..frame.recursion import bind, call, evaluate, execute, test
-from ..interface.errors import DTypeError, ShapeError
+from ..interface.errors import DTypeError, ShapeError, UnsupportedError
 from ..numpy_api.families import FUNCTIONS
 from ..values.arithmetic import index_value, operate, require_static
 from ..values.equal_extents import require_equal
@@ -143,14 +144,32 @@ ITERATORS: dict[Any, Callable[..., Value]] = {
 
 def comprehension(frame: Frame, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Value:
     """`[f(v) for v in xs if v is not None]`: its items are spelled out."""
+    asked = len(frame.graph.sequences)
     (first, *others), items = node.generators, []
     values = evaluate(frame, first.iter)
-    is_plain = not others and not first.ifs and not first.is_async and not isinstance(node, ast.SetComp)
-    if is_plain and _is_counted(frame, first.iter, values):
-        return _appended(frame, node, values)  # pyright: ignore
-    with own_scope(frame, node) as inner:
-        _each(frame, inner, node.generators, lambda: items.append(evaluate(inner, node.elt)), values)
-    return Group(tuple(items), list)
+    is_set = isinstance(node, ast.SetComp) or any(g.is_async for g in node.generators)
+    if not is_set and not others and not first.ifs and _is_counted(frame, first.iter, values):
+        with frame.graph.going_through(asked):
+            return _appended(frame, node, values)  # pyright: ignore
+    variables, lost = dict(frame.variables), dict(frame.scope.lost)
+
+    def again() -> None:
+        frame.scope.variables, frame.scope.lost = dict(variables), dict(lost)
+
+    try:
+        with attempt(frame.graph), own_scope(frame, node) as inner:
+            _each(frame, inner, node.generators, lambda: items.append(evaluate(inner, node.elt)), values)
+        return Group(tuple(items), list)
+    except UnsupportedError:
+        if is_set:
+            raise
+        again()
+        try:
+            with attempt(frame.graph), frame.graph.going_through(asked):
+                return _appended(frame, node, values)  # pyright: ignore
+        except UnsupportedError:
+            again()
+        raise
 
 
 def _is_counted(frame: Frame, node: ast.AST, values: Value) -> bool:
@@ -168,20 +187,20 @@ def _appended(frame: Frame, node: ast.ListComp | ast.GeneratorExp, values: Value
     """A comprehension as the loop that appends to a list."""
     name, source = frame.graph.new_name(".list"), frame.graph.new_name(".source")
     append = ast.Attribute(ast.Name(name, ast.Load()), "append", ast.Load())
-    body: list[ast.stmt] = [
-        ast.Assign([ast.Name(name, ast.Store())], ast.List([], ast.Load())),
-        ast.For(
-            node.generators[0].target,
-            ast.Name(source, ast.Load()),
-            [ast.Expr(ast.Call(append, [node.elt], []))],
-            [],
-        ),
-    ]
+    loop: list[ast.stmt] = [ast.Expr(ast.Call(append, [node.elt], []))]
+    for k, one in reversed([*enumerate(node.generators)]):
+        for condition in reversed(one.ifs):
+            loop = [ast.If(condition, loop, [])]
+        loop = [ast.For(one.target, one.iter if k else ast.Name(source, ast.Load()), loop, [])]
+    body = [ast.Assign([ast.Name(name, ast.Store())], ast.List([], ast.Load())), *loop]
     for made in body:
         _place(made, node)
     with own_scope(frame, node) as inner:
         inner.variables[source] = values
+        before = {**inner.variables}
         execute(inner, body)
+        if isinstance(values, Iteration):  # it reads objects as they were
+            refuse_changes(inner, node, before, "in an iteration of a comprehension")
         result = evaluate(inner, _placed(ast.Name(name, ast.Load()), node))
         del inner.variables[name], inner.variables[source]
     return result

@@ -52,6 +52,7 @@ from ..values.arithmetic import scalar_arguments
 from ..values.contents import as_tensor
 from ..values.extents import Affine, Atom
 from ..values.graph import INDEX, Graph, NamePlace, element_type, tensor_type
+from ..values.list_counts import counted
 from ..values.names import ir_name
 from ..values.promotion import WEAK_DTYPES
 from ..values.selection import drop_unread, settled
@@ -483,6 +484,11 @@ class _Lowering:
                     "returning a list with arrays that others share is not supported",
                     "append copies: ys.append(x[t].copy())",
                 )
+            value = counted(self.graph, value)
+            if value.columns:
+                columns = [self._leaf(column) for column in value.columns]
+                make = tuple if value.record is tuple else value.record
+                return Leaf("zipped", value=(make, columns))
             array = self._output(rows_array(value))
             return Leaf(
                 "rows", value=value.kind if isinstance(value.kind, type) else None, output=array.output

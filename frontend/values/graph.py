@@ -110,6 +110,12 @@ class Graph:
         self.turns: list[Affine | None] = []
         """The iterations of the loops around; None of those that are not counted."""
         self.growing: set[str] | None = None
+        self.lists_of_named: set[str] = set()
+        """The lists that loops append arrays to which other names show as well."""
+        self.iterated: set[str] = set()
+        """The lists that loops which are being compiled go through."""
+        self.sequences: list[str] = []
+        """The lists that were asked for their items, one after the other."""
         """The lists, by ref, whose length the run is to count, while their loop is compiled (`grown_lists.py`)."""
         self.counts: list[tuple[Array, Block, Affine]] = []
         """Masks of which the True elements were counted, in which block, and their number."""
@@ -247,6 +253,16 @@ class Graph:
             yield
         finally:
             self.is_lazy = before
+
+    @contextmanager
+    def going_through(self, first: int) -> Iterator[None]:
+        """A loop that goes through the lists that were asked for their items since there were `first` of `sequences`."""
+        added = set(self.sequences[first:]) - self.iterated
+        self.iterated |= added
+        try:
+            yield
+        finally:
+            self.iterated -= added
 
     @contextmanager
     def counting(self, turns: Affine | None) -> Iterator[None]:

@@ -322,6 +322,8 @@ class Rows:
 
     `kind` says how an item takes part in promotion; `is_open` that the loop which appends to it is around. Where that
     appends on some paths only, the number of items is in `cell`, and there is room for what `places` of the source append.
+    A list of tuples has a list for each item of these, its `columns`, of which `buffer` is the first one's; `names` and
+    `record` are those of a NamedTuple. Where items are taken from the end (`shrinks`), others come to their places.
     """
 
     buffer: Buffer
@@ -332,6 +334,10 @@ class Rows:
     ref: str | None = None
     cell: Array | None = None
     places: frozenset[Any] = frozenset()
+    columns: tuple[Rows, ...] = ()
+    record: type = tuple
+    names: tuple[Any, ...] | None = None
+    shrinks: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -193,9 +193,8 @@ def written_under_another_name(x):
 @pytest.mark.parametrize(
     ("program", "argument", "message"),
     [
-        (halved, 1000, "how long the list gets is not known before this loop"),
         (mixed, X, "is appended, and elsewhere"),
-        (written_in_place, np.ones((3, 4)), "is written in place by iterations of this loop"),
+        (written_in_place, np.ones((3, 4)), "an array that is in a list"),
         (written_under_another_name, np.ones((3, 4)), "is written in place by iterations of this loop"),
     ],
 )

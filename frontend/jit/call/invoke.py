@@ -442,6 +442,13 @@ def _rows(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, na
     return list(array) if leaf.value is None else array.tolist()
 
 
+def _zipped(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> list[Any]:
+    """A list of tuples that a loop made."""
+    record, columns = leaf.value
+    items = zip(*[_rows(call, column, arrays, given, values, names) for column in columns], strict=True)
+    return [record(item) if record is tuple else record(*item) for item in items]
+
+
 def _chosen(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> Any:
     """One of several strings."""
     return leaf.value[int(arrays[leaf.output])]
@@ -477,6 +484,7 @@ _RESULTS: dict[str, Any] = {
     "output": _output,
     "chosen": _chosen,
     "rows": _rows,
+    "zipped": _zipped,
 }
 
 __all__ = ["Invocation", "Linear"]

@@ -23,6 +23,7 @@ from ...values.contents import as_tensor
 from ...values.extents import Affine
 from ...values.graph import Graph
 from ...values.indices import integer_of
+from ...values.list_counts import counted
 from ...values.numbers import number_kind
 from ...values.promotion import WEAK_DTYPES
 from ...values.tensors import cast, reshape
@@ -52,6 +53,8 @@ def len_(graph: Graph, x: Value) -> Value:
         return Static(len(x.items))
     if isinstance(x, Range):
         return _length(graph, x)
+    if isinstance(x, Rows):
+        x = counted(graph, x)
     if isinstance(x, Rows | Iteration):
         if isinstance(x, Iteration) and x.once:
             raise graph.error(DTypeError, "an iterator has no len()")

@@ -35,7 +35,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from xdsl.ir import Operation, SSAValue
-from xdsl.traits import is_side_effect_free
+from xdsl.traits import IsTerminator, is_side_effect_free
 
 from ....analysis.nest.kernels.loop_marks import refuse_marked
 from ....analysis.nest.loop_structure import is_check
@@ -180,7 +180,7 @@ class _Behind:
 
 def _run(loop: ForOp) -> Iterator[Operation]:
     op = loop.next_op
-    while op is not None and not op.regions:
+    while op is not None and not op.regions and not op.has_trait(IsTerminator):
         is_plain = isinstance(op, (LoadOp, *STATEMENTS)) or (isinstance(op, AllocOp) and not op.operands)
         if not is_plain and (isinstance(op, AllocOp) or not is_side_effect_free(op)):
             return

@@ -285,7 +285,8 @@ def _loop_by_loop(nest: Nest) -> bool:
     search_in_parts(loop, machine)
     rows = rows_of(loop, machine.cpu)
     for child in list(outermost_loops(loop)):
-        schedule_nest(child, replace(machine, in_rows=bool(rows) or machine.in_rows), for_threads)
+        if child.parent is not None:  # a product before it may have taken it
+            schedule_nest(child, replace(machine, in_rows=bool(rows) or machine.in_rows), for_threads)
     fetch_rows(loop, rows, steps)
     if nest.refusal is not None and not any(loop.kind == "parallel" for loop in loops_in(loop)):
         remark_refusal(loop, "runs on one thread", nest.refusal)
@@ -321,7 +322,8 @@ def _schedule_parts(loop: ForOp, machine: Machine) -> bool:
         return False
     share(parts.outer, machine.steps)
     for child in list(outermost_loops(parts.outer)):
-        schedule_nest(child, machine, for_threads=False)
+        if child.parent is not None:
+            schedule_nest(child, machine, for_threads=False)
     for nest in parts.beside:
         schedule_nest(nest, machine, for_threads=False)
     if parts.short is not None:

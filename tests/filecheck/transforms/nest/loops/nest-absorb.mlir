@@ -64,3 +64,34 @@ func.func @twice(%n: index, %x: memref<?xf32>, %y: memref<64xf32>, %sum: memref<
   }
   func.return
 }
+
+// -----
+
+// What ends the block of a condition stays: it is a computation that nothing uses, and no dead one.
+// CHECK-LABEL: @condition
+// CHECK:       scf.while
+// CHECK:         nest.for "block"
+// CHECK-NEXT:      nest.store "sum" %zero
+// CHECK:           nest.store "is_large"
+// CHECK-NEXT:    }
+// CHECK-NEXT:    [[GOES:%\S+]] = nest.load %is_large[]
+// CHECK-NEXT:    scf.condition([[GOES]])
+func.func @condition(%x: memref<64xf32>, %sum: memref<f32>, %zero: f32, %is_large: memref<i1>) {
+  scf.while () : () -> () {
+    nest.store "sum" %zero, %sum[] : memref<f32>
+    nest.for "block" %b = 0 to 1 {
+      nest.for "i" %i = 0 to 64 {
+        %a = nest.load %x[%i] : memref<64xf32>
+        nest.accumulate "sum" add %a, %sum[] : memref<f32>
+      }
+    }
+    %s = nest.load %sum[] : memref<f32>
+    %large = arith.cmpf ogt, %s, %zero : f32
+    nest.store "is_large" %large, %is_large[] : memref<i1>
+    %goes = nest.load %is_large[] : memref<i1>
+    scf.condition(%goes)
+  } do {
+    scf.yield
+  }
+  func.return
+}
