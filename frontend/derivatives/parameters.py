@@ -164,15 +164,17 @@ def parameters_of(fun: Value) -> list[str] | None:
     return [p.name for p in found if p.kind in positional][skipped:]
 
 
-def optional_parameters_of(fun: Value) -> set[str]:
-    """The parameters that have defaults, of a function from outside; none of others."""
+def all_parameters_of(fun: Value) -> dict[str, bool]:
+    """The parameters of a function from outside, of NumPy too, and whether they have a default; nothing where not known."""
     if not isinstance(fun, Static) or isinstance(fun.raw, Callee):
-        return set()
+        return {}
     function = fun.raw.function if hasattr(type(fun.raw), "lower") else fun.raw
-    if not isinstance(function, FunctionType | MethodType):
-        return set()
-    found = inspect.signature(function, follow_wrapped=False).parameters.values()
-    return {p.name for p in found if p.default is not inspect.Parameter.empty}
+    try:
+        plain = isinstance(function, FunctionType | MethodType)  # what NumPy exports is wrapped
+        found = inspect.signature(function, follow_wrapped=not plain).parameters.values()
+    except (TypeError, ValueError):
+        return {}
+    return {p.name: p.default is not inspect.Parameter.empty for p in found}
 
 
 def label_of(fun: Value) -> str:

@@ -29,7 +29,7 @@ from ..values.values import Array, Group, Static, Value, describe, extents_of, i
 from .compiled import callee, label_of_function
 from .leaves import leaves_of, like, spread
 from .outlined import Outlined, Result, form_of_argument, outline, tensors_of
-from .parameters import optional_parameters_of, parameters_of
+from .parameters import all_parameters_of, parameters_of
 
 FIRST = Static(0)
 
@@ -82,13 +82,14 @@ class _Call:
         """The stacked results."""
         frame = self.frame
         given = [spread(frame, v) for v in (*args, *kwargs.values())]
-        parameters = parameters_of(fun) or []
+        known = all_parameters_of(fun)
+        optional = {name for name, has_default in known.items() if has_default}
+        parameters = parameters_of(fun) or list(known)
         names = [
             *parameters[: len(args)],
             *[f"argument{k}" for k in range(len(parameters), len(args))],
             *kwargs,
         ]
-        optional = optional_parameters_of(fun)
         axes = [*self._of_arguments(inward, names[: len(args)], optional), *[0] * len(kwargs)]
         leaves: list[_Leaf] = []
         for k, (value, name, axis) in enumerate(zip(given, names, axes, strict=True)):

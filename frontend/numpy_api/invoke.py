@@ -77,6 +77,10 @@ def invoke_numpy(
             DTypeError, f"{name}: {error}", f"parameters: {', '.join(signature.parameters)}"
         ) from None
     names = [*signature.parameters][: len(args)]
+    given = next((k for k, v in enumerate(args) if _is_left_out(v)), len(args))
+    kwargs = {**dict(zip(names[given:], args[given:], strict=False)), **kwargs}
+    kwargs = {name: value for name, value in kwargs.items() if not _is_left_out(value)}
+    args, names = args[:given], names[:given]
     args = [*[_as_array(graph, n, v) for n, v in zip(names, args, strict=False)], *args[len(names) :]]
     kwargs = {name: _as_array(graph, name, value) for name, value in kwargs.items()}
     known = inspect.signature(handler).parameters
@@ -107,6 +111,11 @@ def _as_array(graph: Graph, name: str, value: Value) -> Value:
     from ..values.nested import array_of
 
     return array_of(graph, value)
+
+
+def _is_left_out(value: Value) -> bool:
+    """Whether an argument is what NumPy has for one that is not given."""
+    return isinstance(value, Static) and value.raw is np._NoValue
 
 
 def _is_default(value: Value, default: Any) -> bool:

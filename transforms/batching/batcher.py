@@ -49,6 +49,8 @@ class Batcher:
         self.values: dict[SSAValue, SSAValue] = {}
         """What stands for a value of the function."""
         self.stacked: set[SSAValue] = set()
+        self.done: set[Operation] = set()
+        """Operations that were made with one before them."""
         self.inlining: list[Operation] = []
         """The functions of calls that are being put in place."""
         self.block, self.anchor = block, anchor
@@ -196,6 +198,7 @@ class Batcher:
 
     def run(self, ops: Sequence[Operation]) -> None:
         """Make what operations of one block become, in order."""
+        self.done.difference_update(ops)
         k = 0
         while k < len(ops):
             group = together(ops, k)
@@ -205,6 +208,8 @@ class Batcher:
     def step(self, group: Sequence[Operation]) -> None:
         """Make what an operation (or several that stay together) becomes."""
         op = group[0]
+        if op in self.done:
+            return
         self.location = op.location
         if not any(map(self.touches, group)):
             for one in group:

@@ -14,7 +14,7 @@ from ...dialects.nt.batch_op import WHOLE
 from . import calls, control, loops, tensors
 from .batcher import Batcher, Rule
 from .each_slice import each_slice
-from .scalars import is_scalar_operation, scalar_operation
+from .scalars import is_scalar_operation, scalar_operations
 
 RULES: dict[type[Operation], Rule] = {**tensors.RULES, **loops.RULES, **control.RULES, **calls.RULES}
 
@@ -24,7 +24,7 @@ def rule_of(op: Operation) -> Rule:
     rule = RULES.get(type(op))
     if rule is not None:
         return rule
-    return scalar_operation if is_scalar_operation(op) else _none
+    return scalar_operations if is_scalar_operation(op) else _none
 
 
 def _none(b: Batcher, op: Operation) -> bool:

@@ -178,6 +178,12 @@ def test_a_function_that_is_jitted():
     np.testing.assert_allclose(nt.vmap(nt.jit(weighted), (0, None))(X, W), X @ W)
 
 
+@pytest.mark.parametrize("function", [np.sum, np.max, np.argmax, np.var, np.linalg.norm, np.sort, np.diag])
+def test_functions_of_numpy(function):
+    """Their parameters with defaults are not sliced, and what NumPy has for one that is not given is not given."""
+    assert_same(nt.vmap(function)(X), in_loop(function, (X,)), 1e-12)
+
+
 def test_in_compiled_code():
     """Closures over values of the program, lambdas, methods of NumPy, and what comes of them goes on."""
 

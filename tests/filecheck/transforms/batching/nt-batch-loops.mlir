@@ -50,3 +50,30 @@ func.func @windows(%x: tensor<9xf32>, %k: tensor<8xi64>) -> tensor<8x3xf32> {
 // CHECK:   nest.for "i" %[[I:.*]] = 0 to 3 {
 // CHECK:     nest.load %{{.*}}[%{{.*}} + 2 * %[[I]] + 1] : memref<9xf32>
 // CHECK:     nest.store "slice" %{{.*}}, %{{.*}}[%[[S]], %[[I]]]
+
+// -----
+
+// Operations on scalars that differ are in one island, which keeps what others use.
+func.func private @f(%x: tensor<9xf32>, %k: tensor<i64>, %n: index) -> tensor<1xf32> {
+  %0 = nt.to_scalar %k : tensor<i64> -> i64
+  %1 = arith.index_cast %0 : i64 to index
+  %c2 = arith.constant 2 : index
+  %2 = arith.muli %1, %c2 : index
+  %3 = arith.addi %n, %c2 : index
+  %4 = nest.index %2 of %3 axis 0 of "x"
+  %5 = nt.slice %x[%4] strides [1] : tensor<9xf32> -> tensor<1xf32>
+  func.return %5 : tensor<1xf32>
+}
+func.func @scalars(%x: tensor<9xf32>, %k: tensor<8xi64>, %n: index) -> tensor<8x1xf32> {
+  %r = nt.batch @f(%x, %k, %n : tensor<9xf32>, tensor<8xi64>, index) along [-1, 0, -1] -> (tensor<8x1xf32>)
+  func.return %r : tensor<8x1xf32>
+}
+// CHECK-LABEL: @scalars
+// CHECK: arith.addi %n
+// CHECK: %[[K:.*]] = nt.loops ins(%k : tensor<8xi64>) outs(%{{.*}} : tensor<8xi64>)
+// CHECK: nest.for "slice"
+// CHECK: arith.muli
+// CHECK: nest.index
+// CHECK-NOT: nt.loops
+// CHECK: }
+// CHECK: nt.loops ins(%x, %[[K]] :
