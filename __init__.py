@@ -24,6 +24,8 @@ _PUBLIC = {
     "jacfwd": ".frontend.functional.jacobians",
     "jacrev": ".frontend.functional.jacobians",
     "hessian": ".frontend.functional.jacobians",
+    "custom_vjp": ".frontend.interface.custom_rules",
+    "custom_jvp": ".frontend.interface.custom_rules",
     "set_num_threads": ".runtime.cpu.threads",
     "get_num_threads": ".runtime.cpu.threads",
     "NestorError": ".dialects.diagnostic",

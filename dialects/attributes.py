@@ -44,6 +44,10 @@ NT_JVP_RULE = "nt.jvp_rule"
 """Of a composite: the private function that has its tangents, of (inputs, a tangent for each input of floats) -> (results,
 a tangent for each result of floats). The user gives it (nt.custom_jvp)."""
 
+NT_RULE_INPUTS = "nt.rule_inputs"
+"""Of a composite with a derivative of the user's: how many of its inputs, from the first on, are arguments of the function.
+The others must not be differentiated: nt-differentiate refuses."""
+
 # ---- arguments of a function at the nest level (set by convert-nt-to-nest) ----------------------------
 
 ROLE = "nest.role"

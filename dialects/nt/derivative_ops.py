@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     UnitAttr,
 )
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AnyAttr,
@@ -99,8 +99,8 @@ class OfFunction(IRDLOperation):
 
 
 def functions_named_by(op: Operation) -> list[str]:
-    """The private functions of the module that an operation is beside, or has its derivatives from."""
-    names = [op.callee.string_value()] if isinstance(op, OfFunction) else []
+    """The functions that an operation calls, is beside, or has its derivatives from."""
+    names = [op.callee.string_value()] if isinstance(op, OfFunction | CallOp) else []
     rules = [op.attributes.get(name) for name in (NT_VJP_RULE, NT_JVP_RULE)]
     return names + [rule.string_value() for rule in rules if isinstance(rule, SymbolRefAttr)]
 

@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-import numpy as np
 from xdsl.ir import SSAValue
 
 from ...dialects.nt import JvpOp, StopGradientOp, VjpOp
@@ -35,9 +34,9 @@ from ..values.values import (
     Value,
     describe,
     extents_of,
-    operand_of,
     shape_text,
 )
+from .directions import differs
 from .leaves import dtype_of_number, kind_of_number, leaves_of, like, mismatch, spread
 from .outlined import Outlined, Result, form_of_argument, hint_of, outline, tensors_of
 from .parameters import Selected, label_of, parameters_of, select
@@ -424,7 +423,7 @@ class Made:
 
     def _check(self, frame: Frame, node: ast.expr, value: Value, direction: Value, name: str) -> None:
         def of_leaf(path: str, one: Value, other: Value) -> str | None:
-            return _differs(frame, path, one, other)
+            return differs(frame, path, one, other)
 
         wrong = mismatch(frame, value, direction, name, of_leaf)
         if wrong is not None:
@@ -507,28 +506,6 @@ def _outlined(
 
     outlined = outline(frame, node, label, active.forms, active.paths, run)
     return Made(what, label, active, outlined, [*active.tensors(frame), *outlined.captured])
-
-
-def _differs(frame: Frame, path: str, one: Value, other: Value) -> str | None:
-    """What is wrong with a tangent or cotangent `other` of the number or array `one`."""
-    wanted, given = dtype_of_number(frame, one), dtype_of_number(frame, other)
-    if given is None:
-        return f"{path} is {describe(other)} instead of {describe(one)}"
-    assert wanted is not None
-    is_weak = not extents_of(other) and _is_weak(other)
-    if not is_weak and given != wanted:
-        return f"{path} is {describe(other)}, of {given} instead of {wanted}"
-    if is_weak and not np.can_cast(given, wanted, "same_kind"):
-        return f"{path} is {describe(other)} instead of {describe(one)}"
-    a, b = extents_of(one), extents_of(other)
-    equal = frame.graph.assumptions.equal
-    if len(a) != len(b) or not all(equal(x, y, f"the shape of {path}") for x, y in zip(a, b, strict=True)):
-        return f"{path} has the shape {shape_text(b)} instead of {shape_text(a)}"
-    return None
-
-
-def _is_weak(value: Value) -> bool:
-    return isinstance(operand_of(value), type)
 
 
 def _with_aux(value: Value, tangent: Value, has_aux: bool) -> Value:

@@ -112,15 +112,22 @@ class Outlined:
         ]
         return like(frame, self.value, iter(leaves))
 
+    def like_forms(self, frame: Frame) -> Value:
+        """A value with the structure and the types of the Python result, of nothing that is computed: to compare with."""
+        stand_ins = Block(arg_types=[t for r in self.results if r.known is None for t in r.form.types()])
+        rest = iter(stand_ins.args)
+        return self.like_result(frame, [next(rest) if r.known is None else None for r in self.results])
+
     def leaf(self, frame: Frame, result: Result, tensor: SSAValue) -> Value:
         """A tensor as a value of the form of a result."""
-        return built(frame, self._visible(frame.graph, result.form), iter([tensor]), "")
+        return built(frame, self.visible(frame.graph, result.form), iter([tensor]), "")
 
     def extents_of(self, frame: Frame, result: Result) -> Extents:
         """The shape of a result, as it is known outside."""
-        return self._visible(frame.graph, result.form).extents or ()
+        return self.visible(frame.graph, result.form).extents or ()
 
-    def _visible(self, graph: Graph, form: Form) -> Form:
+    def visible(self, graph: Graph, form: Form) -> Form:
+        """The form of a result, of extents that are known outside."""
         if form.extents is None:
             return form
         return Form(form.kind, tuple([self._extent(graph, e) for e in form.extents]), order=form.order)
@@ -158,11 +165,15 @@ def outline(
     try:
         with graph.journal() as written, graph.function_inside(block):
             given = [
-                built(frame, form, iter([argument]), name)
-                for form, argument, name in zip(forms, block.args, names, strict=True)
+                built(frame, form, iter([argument]), argument.name_hint or "")
+                for form, argument in zip(forms, block.args, strict=True)
             ]
             own = [v.buffer for v in given if isinstance(v, Array)]
-            value = run(given)
+            graph.outlining += 1
+            try:
+                value = run(given)
+            finally:
+                graph.outlining -= 1
             frame.at(node)
             _refuse_writes(frame, node, label, given_as, own, names, given, written)
             refuse_changes(frame, node, before, f"by {label}, which is {done}")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..interface.errors import DTypeError, ShapeError
-from ..interface.structures import build, is_spread, parts_of
+from ..interface.structures import build, parts_of
 from ..jit.driver.jit_function import JitFunction
 
 
@@ -42,45 +42,48 @@ class Bound:
         held: Sequence[Any],
     ):
         self.what = what
+        self._function = function
+        self._held = tuple(held)
         self._names = names
         self._examples = [_empty_like(one, name, what) for one, name in zip(examples, names, strict=True)]
         self._invocation, self._values = function.bound(*self._examples, *held)
         if self._invocation.touches:
             raise DTypeError(f"{what}: lists, dicts and objects that the function changes are not supported")
-        count = len(function._leaves((*self._examples, *held), {})[1])
+        names_of_leaves, values, _ = function._leaves((*self._examples, *held), {})
+        first = function.signature.parameters
+        self._count = names_of_leaves.index(list(first)[len(self._examples)])
+        """How many values those of the directions are."""
         # Arrays outside that it was given are in the memory of others.
-        self._values[count:] = [copied(one) for one in self._values[count:]]
+        self._values[len(values) :] = [copied(one) for one in self._values[len(values) :]]
 
     def __call__(self, *directions: Any) -> Any:
         """What the program gives for these directions. Raises TypeError and ValueError for those that do not fit."""
         if len(directions) != len(self._names):
             raise DTypeError(f"{self.what} takes {', '.join(self._names)}: {len(directions)} are given")
-        leaves: list[Any] = []
-        for example, direction, name in zip(self._examples, directions, self._names, strict=True):
-            self._take(example, direction, name, leaves)
-        return self._invocation([*leaves, *self._values[len(leaves) :]])
+        given = zip(self._examples, directions, self._names, strict=True)
+        taken = [self._taken(example, direction, name) for example, direction, name in given]
+        values = self._function._leaves((*taken, *self._held), {})[1]
+        return self._invocation([*values[: self._count], *self._values[self._count :]])
 
     def __repr__(self) -> str:
         return f"<{self.what}>"
 
-    def _take(self, example: Any, given: Any, name: str, leaves: list[Any]) -> None:
-        """Append the leaves of a direction, in the dtypes and memory orders that the program takes."""
+    def _taken(self, example: Any, given: Any, name: str) -> Any:
+        """A direction in the dtypes and memory orders that the program takes."""
         parts = parts_of(example)
         if parts is None:
-            leaves.append(self._leaf(example, given, name))
-            return
+            return self._leaf(example, given, name)
         names, items = parts
         others = parts_of(given)
-        if (
-            type(given) is not type(example)
-            or others is None
-            or others[0] != names
-            or len(others[1]) != len(items)
-        ):
+        is_alike = others is not None and others[0] == names and len(others[1]) == len(items)
+        if type(given) is not type(example) or others is None or not is_alike:
             raise ShapeError(f"{self.what}: {name} is {_form(given)} instead of {_form(example)}")
-        for k, (item, other) in enumerate(zip(items, others[1], strict=True)):
-            inner = f"{name}[{k if names is None else names[k]!r}]"
-            self._take(item, other, inner, leaves)
+        keys = range(len(items)) if names is None else names
+        taken = [
+            self._taken(item, other, f"{name}[{key!r}]")
+            for key, item, other in zip(keys, items, others[1], strict=True)
+        ]
+        return build(type(example), names, taken)
 
     def _leaf(self, example: Any, given: Any, name: str) -> Any:
         if example is None:
@@ -127,6 +130,3 @@ def _form(value: Any) -> str:
     if parts is not None:
         return f"a {type(value).__name__} of {len(parts[1])}"
     return f"{value!r}" if isinstance(value, int | float | complex | None) else f"a {type(value).__name__}"
-
-
-__all__ = ["Bound", "copied", "is_spread"]

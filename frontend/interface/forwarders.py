@@ -92,7 +92,9 @@ def parameters_of(function: Any) -> inspect.Signature:
         P = inspect.Parameter
         return inspect.Signature([P(f"x{k + 1}", P.POSITIONAL_ONLY) for k in range(function.nin)])
     try:
-        return inspect.signature(function)
+        signature = inspect.signature(function)
+        known = [p for p in signature.parameters.values() if p.default is not np._NoValue]
+        return signature if len(known) == len(signature.parameters) else signature.replace(parameters=known)
     except (TypeError, ValueError):
         raise DTypeError(
             f"{function!r} has no parameters that can be known", hint="wrap it: def f(x): return g(x)"

@@ -15,6 +15,7 @@ from ..frame.instances import call_function, construct, is_record, refuse_outsid
 from ..frame.objects import call_method, is_outside_change
 from ..frame.recursion import inline
 from ..interface.captured import Step
+from ..interface.custom_rules import CustomRule
 from ..interface.errors import DTypeError
 from ..interface.inside import name_inside
 from ..interface.ordinary import is_generated
@@ -114,6 +115,10 @@ def _call_known(
         return call(frame, node, target.function, [*args, *target.args], {**kwargs, **target.kwargs})
     if isinstance(target, Callee):
         return target.call(frame, node, args, kwargs)
+    if isinstance(target, CustomRule):
+        from ..derivatives.rules import ruled_call
+
+        return ruled_call(frame, node, target, args, kwargs)
     python_call = _entry(PYTHON, target) or _entry(APPLIED, target) or _inside(target)
     if python_call is not None:
         return _called(frame, node, target, python_call, args, kwargs)

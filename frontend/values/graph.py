@@ -64,6 +64,10 @@ class Graph:
         """The functions of Python that islands call (`lowering/nest_common/custom_calls.py`), by symbol."""
         self.functions: dict[str, FuncOp] = {}
         """The private functions that operations of the program are beside (`derivatives/outlined.py`), by symbol."""
+        self.outlining = 0
+        """How many functions are around that operations are to be beside."""
+        self.open_rules: list[Any] = []
+        """The functions with derivatives of their own whose rules are being compiled (`derivatives/rules.py`)."""
         self.symbol = ""
         """The symbol of the function being built."""
         self._bodies: set[Block] = set()

@@ -54,6 +54,6 @@ def useful_values(ops: Sequence[Operation], ends: Iterable[SSAValue]) -> set[SSA
     """What the values `ends` depend on, among the results of the operations `ops` of a block and what these use."""
     useful = set(ends)
     for op in reversed(ops):
-        if any(r in useful for r in op.results):
+        if not isinstance(op, StopGradientOp) and any(r in useful for r in op.results):
             useful.update(used_from_outside(op))
     return useful

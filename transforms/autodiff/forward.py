@@ -10,6 +10,7 @@ from typing import Any
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...dialects.nt.derivative_ops import StopGradientOp
 from .activity import carries, used_from_outside
 from .builder import Builder
 from .missing import missing
@@ -61,6 +62,8 @@ class Forward:
         self._rest = list(ops)
         while self._rest:
             op = self._rest.pop(0)
+            if isinstance(op, StopGradientOp):
+                continue
             if not any(r in self.useful and carries(r.type) for r in op.results):
                 continue
             if not any(self.of(v) is not None for v in used_from_outside(op)):

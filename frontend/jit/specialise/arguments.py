@@ -5,13 +5,15 @@ from __future__ import annotations
 import inspect
 import opcode
 from collections.abc import Callable, Sequence
+from keyword import iskeyword
 from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
 
+from ...interface.custom_rules import CustomRule
 from ...interface.errors import DTypeError
-from ...interface.forwarders import forwarded, take_defaults
+from ...interface.forwarders import forwarded, forwarder, label_of, take_defaults
 from ...interface.static_values import distinction, hashable
 
 
@@ -53,6 +55,10 @@ def overlaps(values: Sequence[Any]) -> tuple:
 
 def plain_function(function: Any) -> Callable[..., Any]:
     """The function to compile. Raises DTypeError for what is none, or is bound to an object."""
+    if isinstance(function, CustomRule):
+        name = label_of(function)
+        name = f"{name}_" if iskeyword(name) else name
+        return forwarder(function, name, "_function({})", {"_function": function}, "jit")
     if inspect.ismethod(function):
         raise DTypeError(
             f"'{function.__qualname__}' is bound to an object",

@@ -11,14 +11,14 @@ derivatives in the rules, are put in place by `nt-differentiate`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import SymbolRefAttr
+from xdsl.dialects.builtin import IntegerAttr, SymbolRefAttr
 from xdsl.dialects.func import CallOp
 from xdsl.ir import SSAValue
 
-from ....dialects.attributes import NT_JVP_RULE, NT_VJP_RULE
+from ....dialects.attributes import NT_JVP_RULE, NT_RULE_INPUTS, NT_VJP_RULE
 from ....dialects.diagnostic import fail
 from ....dialects.nt.composite_op import CompositeOp
 from ....dialects.nt.derivative_ops import VjpOp, is_differentiable
@@ -62,11 +62,27 @@ def reverse(op: CompositeOp, cotangents: Sequence[SSAValue | None], to: Reverse)
                 replay=True,
             )
         ).results
+    _refuse_others(op, to.wants)
     for value, cotangent in zip(inputs, given, strict=True):
         to.add(value, cotangent)
 
 
+def _refuse_others(op: CompositeOp, is_active: Callable[[SSAValue], bool]) -> None:
+    """Raise where an input has a derivative that is no argument of the function."""
+    own = op.attributes.get(NT_RULE_INPUTS)
+    if not isinstance(own, IntegerAttr):
+        return
+    for value in op.inputs[own.value.data :]:
+        if is_active(value):
+            raise fail(
+                op,
+                f"'{op.label.data}' has a derivative of its own, and uses a value from outside that is differentiated",
+                hint="make it an argument of the function",
+            )
+
+
 def forward(op: CompositeOp, by: Forward) -> Sequence[SSAValue | None]:
+    _refuse_others(op, lambda value: by.of(value) is not None)
     name = _rule(op, NT_JVP_RULE)
     if name is None:
         raise fail(
