@@ -40,6 +40,7 @@ from .activity import active_values, useful_values
 from .builder import Builder
 from .forward import Forward
 from .opened import opened
+from .replays import drop_calls
 from .reverse import Reverse
 from .rules.table import forward_rule, reverse_rule
 from .rules.user_rules import has_rule
@@ -97,11 +98,15 @@ class _Expansion:
             return batch(op)
         ruled = any(isinstance(o, CompositeOp) and has_rule(o) for o in callee.walk())
         before = {o for o in function.walk() if isinstance(o, OfFunction | func.CallOp)} if ruled else set()
+        block, before_op, after_op = op.parent, op.prev_op, op.next_op
         _expand(op, callee)  # pyright: ignore
         for made in [o for o in function.walk() if isinstance(o, OfFunction | func.CallOp)] if ruled else ():
             rule = SymbolTable.lookup_symbol(self._module, made.callee)
             if made not in before and isinstance(rule, func.FuncOp) and rule.body.blocks:
                 self._expand_one(made, rule, function)
+        if isinstance(op, VjpOp | JvpOp) and op.is_replay:
+            assert block is not None
+            drop_calls(block, before_op, after_op)
 
 
 def _expand(op: VjpOp | JvpOp | func.CallOp, callee: func.FuncOp) -> None:

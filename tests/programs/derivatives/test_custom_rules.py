@@ -143,6 +143,32 @@ def test_a_function_without_a_derivative():
     np.testing.assert_allclose(nt.grad(lambda x: outside(x).sum())(X), np.exp(X))
 
 
+CALLS = []
+
+
+def counted(x):
+    CALLS.append(len(CALLS) + 1)
+    return np.full(x.shape, float(len(CALLS)))
+
+
+def test_python_is_called_once():
+    """What a pullback needs was computed: a second call might give something else."""
+    CALLS.clear()
+    drawn = nt.custom_vjp(lambda x: nt.custom_call(counted, x, result=nt.spec(x.shape, x.dtype)))
+    drawn.defvjp(lambda x: (drawn(x), x), lambda x, c: (c * x,))
+    y, pullback = nt.vjp(drawn, X)
+    np.testing.assert_allclose(pullback(np.ones(5))[0], X)
+    np.testing.assert_array_equal(y, np.ones(5))
+    assert CALLS == [1]
+
+    def scaled(x):
+        return x * nt.stop_gradient(nt.custom_call(counted, x, result=nt.spec(x.shape, x.dtype)))
+
+    np.testing.assert_array_equal(nt.grad(lambda x: scaled(x).sum())(X), np.full(5, 2.0))
+    with pytest.raises(nt.NestorError, match="would call it once more"):
+        nt.vjp(scaled, X)
+
+
 def test_a_loop_over_elements():
     @nt.custom_vjp
     def running(x):
