@@ -34,6 +34,7 @@ from ...dialects.diagnostic import fail
 from ...dialects.nt.batch_op import BatchOp
 from ...dialects.nt.composite_op import CompositeOp
 from ...dialects.nt.derivative_ops import JvpOp, OfFunction, StopGradientOp, VjpOp
+from ...dialects.nt.ops import LoopsOp
 from ..batching.expand import batch
 from ..tensor.unused_functions import drop_unused
 from .activity import active_values, useful_values
@@ -193,6 +194,7 @@ def _expand_vjp(op: VjpOp, callee: func.FuncOp) -> None:
     builder.location = op.location
     gradients = [_or_zeros(to.take(v), v, builder) for v in copies.starts]
     _replace(op, gradients if op.is_replay else [*map(to.now, results), *gradients])
+    _erase_unused_islands(ops, op.is_replay)
     copies.undo()
 
 
@@ -209,7 +211,17 @@ def _expand_jvp(op: JvpOp, callee: func.FuncOp) -> None:
     results = [by.now(v) for v in results]
     tangents = [_or_zeros(by.of(results[k]), results[k], builder) for k in op.of_indices]
     _replace(op, tangents if op.is_replay else [*results, *tangents])
+    _erase_unused_islands(ops, op.is_replay)
     copies.undo()
+
+
+def _erase_unused_islands(ops: Sequence[Operation], is_replay: bool) -> None:
+    """Erase the islands of the function that only it needed, where they check nothing (in a replay: or did before)."""
+    for op in reversed(ops):
+        if not isinstance(op, LoopsOp) or op.parent is None or any(r.first_use for r in op.results):
+            continue
+        if is_replay or not any(isinstance(o, IndexOp | cf.AssertOp | func.CallOp) for o in op.body.walk()):
+            op.parent.erase_op(op)
 
 
 def _or_zeros(value: SSAValue | None, like: SSAValue, builder: Builder) -> SSAValue:

@@ -22,7 +22,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ....dialects.affine import AffineList
 from ....dialects.nest import ForOp, IfOp
-from ..loop_structure import enclosing_loops, is_inside
+from ..loop_structure import enclosing_function, enclosing_loops, is_inside
 from ..values.extent_keys import extent_key, least_extent
 from ..values.scalar_facts import formula
 from .accesses import READ, Access
@@ -270,6 +270,20 @@ def is_stored_before(read: Access, stores: Sequence[Access]) -> bool:
         if body.contains(written, _piece(body, read, read.where, "read")[0], len(read.indices)):
             return True
     return False
+
+
+def covers(buffer: SSAValue, accesses: Sequence[Access]) -> bool:
+    """Whether each element of an argument's buffer is touched for certain by one of `accesses` of its function."""
+    function = enclosing_function(accesses[0].op)
+    body = _Body(_child_of(function, accesses[0].op))
+    touched: list[_Piece] = []
+    for k, access in enumerate(accesses):
+        if _branches(access.op, function) == []:
+            piece, is_exact = _piece(body, access, access.where, f"access.{k}")
+            touched += [piece] if is_exact else []
+    rank = len(accesses[0].indices or ())
+    box = [f"0 <= x{axis} < {body.extent(buffer, axis)}" for axis in range(rank)]
+    return body.contains(touched, _Piece([], box), rank)
 
 
 def _stands_before(first: Operation, second: Operation, common: Operation) -> bool:

@@ -15,6 +15,7 @@ from ....dialects.nt.ops import (
     CompositeOp,
     DotOp,
     FromScalarOp,
+    LoopsOp,
     ReduceOp,
     ReshapeOp,
     ScanOp,
@@ -24,6 +25,7 @@ from ....dialects.nt.ops import (
     WindowOp,
 )
 from ..control import branches, conditional, counted
+from ..islands import adjoint, tangent
 from . import composites, elementwise, products, reductions, shapes
 
 _REVERSE: dict[type[Operation], Callable[..., Any]] = {
@@ -42,6 +44,7 @@ _REVERSE: dict[type[Operation], Callable[..., Any]] = {
     scf.IfOp: branches.if_reverse,
     scf.ForOp: counted.for_reverse,
     scf.WhileOp: conditional.while_reverse,
+    LoopsOp: adjoint.reverse,
 }
 
 _FORWARD: dict[type[Operation], Callable[..., Any]] = {
@@ -60,6 +63,7 @@ _FORWARD: dict[type[Operation], Callable[..., Any]] = {
     scf.IfOp: branches.if_forward,
     scf.ForOp: counted.for_forward,
     scf.WhileOp: conditional.while_forward,
+    LoopsOp: tangent.forward,
 }
 
 

@@ -1,0 +1,100 @@
+// Islands: a copy is transposed to a copy, a sum is a sum, what depends on other iterations runs backwards.
+// RUN: opt-tool %s -p nt-differentiate,canonicalize,cse | filecheck %s
+
+func.func private @concat(%x: tensor<4xf32>, %y: tensor<5xf32>) -> tensor<9xf32> {
+  %0 = nt.empty : tensor<9xf32>
+  %r = nt.loops ins(%x, %y : tensor<4xf32>, tensor<5xf32>) outs(%0 : tensor<9xf32>) {
+  ^bb0(%a: memref<4xf32>, %b: memref<5xf32>, %o: memref<9xf32>):
+    nest.for "i" %i = 0 to 4 {
+      %v = nest.load %a[%i] : memref<4xf32>
+      nest.store %v, %o[%i] : memref<9xf32>
+    }
+    nest.for "i" %i = 0 to 5 parallel {
+      %v = nest.load %b[%i] : memref<5xf32>
+      nest.store %v, %o[%i + 4] : memref<9xf32>
+    }
+  }
+  func.return %r : tensor<9xf32>
+}
+
+// The cotangent is read only; nothing is zeroed, and no mark is copied.
+// What nobody needs is not computed.
+// CHECK-LABEL: func.func @parts
+// CHECK-NOT: ins(%x
+// CHECK: %[[X:.+]] = nt.empty : tensor<4xf32>
+// CHECK: %[[Y:.+]] = nt.empty : tensor<5xf32>
+// CHECK: %gx, %gy = nt.loops ins(%c : tensor<9xf32>) outs(%[[X]], %[[Y]]
+// CHECK: nest.for "i" %[[I:.+]] = 0 to 5 {
+// CHECK-NEXT: nest.load {{.*}}[%[[I]] + 4]
+// CHECK-NEXT: nest.store {{.*}}[%[[I]]]
+// CHECK: nest.for "i" {{.*}} = 0 to 4 {
+// CHECK-NEXT: nest.load
+// CHECK-NEXT: nest.store
+func.func @parts(%x: tensor<4xf32>, %y: tensor<5xf32>, %c: tensor<9xf32>) -> (tensor<4xf32>, tensor<5xf32>) {
+  %gx, %gy = nt.vjp replay @concat(%x, %y : tensor<4xf32>, tensor<5xf32>) cotangents(%c : tensor<9xf32>) wrt [0, 1] of [0] -> (tensor<4xf32>, tensor<5xf32>)
+  func.return %gx, %gy : tensor<4xf32>, tensor<5xf32>
+}
+
+func.func private @recurrence(%x: tensor<8xf32>, %k: f32) -> tensor<8xf32> {
+  %r = nt.loops ins() outs(%x : tensor<8xf32>) {
+  ^bb0(%y: memref<8xf32>):
+    nest.for "i" %i = 1 to 8 {
+      %v = nest.load %y[%i - 1] : memref<8xf32>
+      %p = arith.mulf %v, %k : f32
+      nest.store %p, %y[%i] : memref<8xf32>
+    }
+  }
+  func.return %r : tensor<8xf32>
+}
+
+// Nothing of the primal is kept: the sweep is linear. It runs from the end.
+// CHECK-LABEL: func.func @sweep
+// CHECK: %gx = nt.loops ins() outs(%c : tensor<8xf32>) {
+// CHECK: nest.for "i" %[[I:.+]] = 1 to 8 {
+// CHECK: %[[G:.+]] = nest.load %[[C:.+]][8 - %[[I]]]
+// CHECK: nest.store {{.*}}, %[[C]][8 - %[[I]]]
+// CHECK: %[[P:.+]] = arith.mulf %[[G]], %k
+// CHECK: nest.accumulate add %[[P]], %[[C]][7 - %[[I]]]
+func.func @sweep(%x: tensor<8xf32>, %k: f32, %c: tensor<8xf32>) -> tensor<8xf32> {
+  %gx = nt.vjp replay @recurrence(%x, %k : tensor<8xf32>, f32) cotangents(%c : tensor<8xf32>) wrt [0] of [0] -> (tensor<8xf32>)
+  func.return %gx : tensor<8xf32>
+}
+
+// Values and tangents side by side.
+// CHECK-LABEL: func.func @tangents
+// CHECK: %{{.+}}, %t = nt.loops ins() outs(%x, %d : tensor<8xf32>, tensor<8xf32>) {
+// CHECK: nest.for "i" %i = 1 to 8 {
+// CHECK-COUNT-2: nest.load
+// CHECK-COUNT-2: arith.mulf
+// CHECK-COUNT-2: nest.store
+func.func @tangents(%x: tensor<8xf32>, %k: f32, %d: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %y, %t = nt.jvp @recurrence(%x, %k : tensor<8xf32>, f32) tangents(%d : tensor<8xf32>) wrt [0] of [0] -> (tensor<8xf32>, tensor<8xf32>)
+  func.return %y, %t : tensor<8xf32>, tensor<8xf32>
+}
+
+// A gather with indices of the run: elements may be taken twice. Masks and domains are those of the statements.
+func.func private @gather(%x: tensor<8xf32>, %n: tensor<4xi64>) -> tensor<4xf32> {
+  %0 = nt.empty : tensor<4xf32>
+  %r = nt.loops ins(%x, %n : tensor<8xf32>, tensor<4xi64>) outs(%0 : tensor<4xf32>) {
+  ^bb0(%a: memref<8xf32>, %b: memref<4xi64>, %o: memref<4xf32>):
+    %zero = arith.constant 0.0 : f32
+    nest.for "i" %i = 0 to 4 {
+      %w = nest.load %b[%i] : memref<4xi64>
+      %k = arith.index_cast %w : i64 to index
+      %at = nest.index %k of 8 axis 0 of "x"
+      %v = nest.load %a[%at] : memref<8xf32>
+      nest.store %zero, %o[%i] : memref<4xf32>
+      nest.store %v, %o[%i] where (%i >= 1) : memref<4xf32>
+    }
+  }
+  func.return %r : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @scatter
+// CHECK-NOT: nest.index
+// CHECK: nest.accumulate add {{.*}} where ({{.*}} >= 1) : memref<8xf32>
+// CHECK: func.return %gx
+func.func @scatter(%x: tensor<8xf32>, %n: tensor<4xi64>, %c: tensor<4xf32>) -> tensor<8xf32> {
+  %gx = nt.vjp replay @gather(%x, %n : tensor<8xf32>, tensor<4xi64>) cotangents(%c : tensor<4xf32>) wrt [0] of [0] -> (tensor<8xf32>)
+  func.return %gx : tensor<8xf32>
+}

@@ -1,0 +1,365 @@
+"""Derivatives of islands: what copies, gathers and writes in place, in both modes, against central differences."""
+
+import nestor as nt
+import numpy as np
+import pytest
+from derivative_programs import check, run
+from nestor.dialects.diagnostic import NestorError
+
+_RNG = np.random.default_rng(0)
+X, Y = _RNG.standard_normal((2, 4, 5))
+V, W = _RNG.standard_normal((2, 6))
+I = np.array([0, 2, 2, 1])
+J = np.array([-1, 3, 0, -2, 3])
+B = np.array([True, False, True, True])
+
+
+def add_at(y, i, x):
+    y = y.copy()
+    np.add.at(y, i, x)
+    return y
+
+
+def set_at(y, i, x):
+    y = y.copy()
+    y[i] = x * x
+    return y
+
+
+def add_shifted(y, x):
+    y = y.copy()
+    y[1:] += x[:-1] * x[1:]
+    return y
+
+
+def set_slices(y, x):
+    y = y.copy()
+    y[::2] = x[1::2] * 3
+    y[1, 2:] *= 2
+    y[-1] = x[0] * x[1]
+    return y
+
+
+def through_views(x):
+    y = np.zeros((4, 5))
+    row = y[1]
+    row[:] = x[0] * x[1]
+    y.T[2] += x[:, 0]
+    y[::-1, ::2][0] = np.exp(x[2, ::2])
+    return y
+
+
+def masked_constant(x):
+    x = x.copy()
+    x[x > 0] = 0.5
+    return x * x
+
+
+def masked_rows(x, b):
+    y = np.zeros(x.shape)
+    y[b] = 2.0
+    y[~b] += 1.0
+    return y * x
+
+
+def recurrence(x):
+    y = np.zeros(x.shape[0])
+    for i in range(1, x.shape[0]):
+        y[i] = 0.5 * y[i - 1] + x[i]
+    return y
+
+
+def two_back(x):
+    y = x * 2
+    for i in range(2, x.shape[0]):
+        y[i] = y[i] - 0.3 * y[i - 1] + 0.2 * y[i - 2]
+    return y
+
+
+def product_with_the_one_before(x):
+    y = x.copy()
+    for i in range(1, y.shape[0]):
+        y[i] = y[i] * y[i - 1]
+    return y
+
+
+def sweep(x):
+    y = x.copy()
+    for i in range(1, y.shape[0] - 1):
+        for j in range(1, y.shape[1] - 1):
+            y[i, j] = 0.25 * (y[i - 1, j] + y[i + 1, j] + y[i, j - 1] + y[i, j + 1])
+    return y
+
+
+def backward_sweep(x):
+    y = x.copy()
+    for i in range(y.shape[0] - 2, -1, -1):
+        y[i] -= 0.3 * y[i + 1]
+    return y
+
+
+def in_steps(x):
+    y = x.copy()
+    for i in range(1, y.shape[0], 2):
+        y[i] += 3 * y[i - 1]
+    return y
+
+
+def triangle(x):
+    y = x.copy()
+    for i in range(y.shape[0]):
+        for j in range(i):
+            y[i] -= 0.1 * y[j]
+    return y
+
+
+def jacobi(x):
+    y = np.zeros(x.shape)
+    for i in range(1, x.shape[0] - 1):
+        for j in range(1, x.shape[1] - 1):
+            y[i, j] = np.sin(x[i - 1, j]) * x[i + 1, j] + np.exp(x[i, j - 1]) / (2 + x[i, j + 1] ** 2)
+    return y
+
+
+def sum_of_squares(x):
+    s = 0.0
+    for i in range(x.shape[0]):
+        s += x[i] * x[i]
+    return s
+
+
+def sums_in_a_cell(x):
+    s, p = 1.0, 0.0
+    for i in range(x.shape[0]):
+        s += x[i] * np.sin(x[i])
+        p -= x[i] - 2.0
+    return s * p
+
+
+def total_of_rows(x):
+    y = np.zeros(x.shape[0])
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            y[i] += x[i, j] ** 3
+    return y
+
+
+def branches(x):
+    y = np.zeros(x.shape[0])
+    for i in range(x.shape[0]):
+        if x[i] > 0:
+            y[i] = x[i] * 2
+        elif i > 2:
+            y[i] = np.sin(x[i])
+    return y
+
+
+def swapped(x):
+    y = x.copy()
+    for i in range(0, y.shape[0] - 1, 2):
+        y[i], y[i + 1] = y[i + 1], y[i]
+    return y * x
+
+
+def in_place_function(x):
+    y = x.copy()
+    for i in range(y.shape[0]):
+        y[i] = np.exp(y[i]) * y[i]
+    return y
+
+
+def rows_scaled(x):
+    y = x.copy()
+    for i in range(y.shape[0]):
+        scale = np.sqrt((x[i] * x[i]).sum())
+        y[i] = y[i] / scale
+    return y
+
+
+def staged(x):
+    y = x.copy()
+    y[1:] = y[:-1] * y[1:]
+    return y
+
+
+def histogram_weights(i, w):
+    h = np.zeros(4)
+    for k in range(i.shape[0]):
+        h[i[k]] += w[k] * w[k]
+    return h
+
+
+def from_the_end(x):
+    y = np.zeros(3)
+    for k in range(3):
+        y[k] = x[-1 - k] * x[k - 3]
+    return y
+
+
+def outer_scalar(x, s):
+    c = np.sin(s.sum())
+    y = np.zeros(x.shape[0])
+    for i in range(x.shape[0]):
+        y[i] = x[i] * c + float(i)
+    return y
+
+
+def several(x, w):
+    a, b = np.zeros(x.shape[0]), np.zeros(x.shape[0])
+    for i in range(x.shape[0]):
+        a[i] = x[i] * w[i]
+        b[x.shape[0] - 1 - i] = a[i] + w[i]
+    return a, b
+
+
+def overwritten_constant(x):
+    y = x.copy()
+    y[1:3] = 7.0
+    y[2] += x[0]
+    return y
+
+
+PROGRAMS = {
+    "gather": (lambda x, i: x[i], X, I),
+    "gather from the end": (lambda x, j: x[j] * 2, X, J),
+    "gather of one column": (lambda x, i: x[i, 1], X, I),
+    "two index arrays": (lambda x, i, j: x[i, j], X, I, J[:4]),
+    "take": (lambda x, i: np.take(x, i, axis=1), X, I),
+    "take along": (lambda x, i: np.take_along_axis(x, i[:, None], axis=1), X, I),
+    "add.at": (add_at, X, I, Y),
+    "set at": (set_at, X, I, Y),
+    "concatenate": (lambda x, y: np.concatenate([x, y, x]), X, Y),
+    "concatenate of columns": (lambda x, y: np.concatenate([x, y[:, :2]], axis=1), X, Y),
+    "stack": (lambda x, y: np.stack([x, y], axis=1), X, Y),
+    "hstack and vstack": (lambda x, y: (np.hstack([x, y]), np.vstack([y, x])), X, Y),
+    "pad": (lambda x: np.pad(x, ((1, 2), (0, 1))), X),
+    "pad with the edge": (lambda x: np.pad(x, 1, mode="edge"), X),
+    "pad by reflection": (lambda x: np.pad(x, 2, mode="reflect"), X),
+    "roll": (lambda x: np.roll(x, 1, axis=0), X),
+    "roll of all": (lambda x: np.roll(x, 3), X),
+    "repeat": (lambda x: np.repeat(x, 2, axis=0), X),
+    "tile": (lambda x: np.tile(x, (2, 1)), X),
+    "diag": (lambda v: np.diag(v), V),
+    "diag of a matrix": (lambda x: np.diag(x) * 2, X),
+    "tril": (lambda x: np.tril(x) + np.triu(x, 1), X),
+    "insert": (lambda x: np.insert(x, 1, 3.0, axis=0), X),
+    "delete": (lambda x: np.delete(x, 1, axis=0), X),
+    "append": (lambda x, y: np.append(x, y), X, Y),
+    "flip": (lambda x: np.flip(x, 1) * x, X),
+    "add shifted": (add_shifted, X, Y),
+    "set slices": (set_slices, X, Y),
+    "through views": (through_views, X),
+    "masked constant": (masked_constant, X),
+    "masked rows": (masked_rows, X, B),
+    "recurrence": (recurrence, V),
+    "two back": (two_back, V),
+    "product with the one before": (product_with_the_one_before, V),
+    "sweep": (sweep, X),
+    "backward sweep": (backward_sweep, V),
+    "in steps": (in_steps, V),
+    "triangle": (triangle, V),
+    "jacobi": (jacobi, X),
+    "sum of squares": (sum_of_squares, V),
+    "sums in a cell": (sums_in_a_cell, V),
+    "total of rows": (total_of_rows, X),
+    "branches": (branches, V),
+    "swapped": (swapped, V),
+    "in place": (in_place_function, V),
+    "rows scaled": (rows_scaled, X),
+    "staged": (staged, V),
+    "histogram": (histogram_weights, I, V[:4]),
+    "from the end": (from_the_end, V),
+    "outer scalar": (outer_scalar, V, W),
+    "several": (several, V, W),
+    "overwritten by a constant": (overwritten_constant, V),
+    "empty": (lambda x, y: np.concatenate([x[:0], y]), X, Y),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_derivatives(name):
+    check(*PROGRAMS[name])
+
+
+DYNAMIC = (
+    "gather",
+    "add.at",
+    "concatenate",
+    "pad",
+    "pad by reflection",
+    "roll of all",
+    "diag",
+    "add shifted",
+    "set slices",
+    "recurrence",
+    "triangle",
+    "jacobi",
+    "swapped",
+    "rows scaled",
+    "staged",
+    "from the end",
+    "empty",
+)
+
+
+@pytest.mark.parametrize("name", DYNAMIC)
+def test_unknown_extents(name):
+    check(*PROGRAMS[name], dynamic=True)
+
+
+def carried_product(x):
+    y = x.copy()
+    for _ in range(2):
+        for i in range(1, y.shape[0]):
+            y[i] = y[i] * y[i - 1]
+    return y
+
+
+def carried_number(x):
+    s = 1.0
+    for i in range(x.shape[0]):
+        s = np.sin(s) + x[i]
+    return s
+
+
+def while_loop(x):
+    i, s = 0, 0.0
+    while i < x.shape[0] and s < 3.0:
+        s += x[i]
+        i += 1
+    return s
+
+
+REFUSED = {
+    carried_product: ('the derivative needs what "y" holds here', "y[i] = y[i] * y[i - 1]"),
+    carried_number: ('the derivative needs what "s" holds here', "for i in range(x.shape[0])"),
+    while_loop: ("no derivative of this loop: 'scf.while' writes \"s\"", "while i < x.shape[0] and s < 3.0:"),
+}
+
+
+@pytest.mark.parametrize("f", REFUSED)
+def test_what_is_overwritten_is_refused_where_it_is_needed(f):
+    message, line = REFUSED[f]
+    with pytest.raises(NestorError) as caught:
+        nt.grad(lambda x: np.sum(f(x)))(V)
+    assert message in str(caught.value)
+    assert line in str(caught.value)
+
+
+@pytest.mark.parametrize("f", REFUSED)
+def test_tangents_need_nothing_that_is_overwritten(f):
+    tangent = _RNG.standard_normal(V.shape)
+    (got,) = run("jvp", f, [V], [tangent], [0])
+    ahead, behind = (np.asarray(f(V + sign * 1e-6 * tangent)) for sign in (1, -1))
+    np.testing.assert_allclose(got, (ahead - behind) / 2e-6, rtol=1e-6, atol=1e-8)
+
+
+def test_what_was_not_chosen_is_no_nan():
+    def safe(x):
+        y = np.zeros(x.shape[0])
+        for i in range(x.shape[0]):
+            y[i] = np.sqrt(x[i]) if x[i] > 0 else 0.0
+        return y
+
+    (gradient,) = run("vjp", safe, [np.array([0.0, 1.0, 4.0])], [np.ones(3)], [0])
+    np.testing.assert_array_equal(gradient, [0.0, 0.5, 0.25])

@@ -1,0 +1,231 @@
+"""Primal values that the adjoint of an island needs, computed again.
+
+What is made of extents, loop variables and free loads is computed at the start of the block of the adjoint that runs for
+the same iteration. The contents of a buffer that the island makes for itself are there again once the statements that fill
+it have run again.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from ....analysis.nest.loop_structure import is_inside
+from ....analysis.nest.sets.accesses import buffer_name
+from ....analysis.nest.sets.domains import is_computation
+from ....dialects.affine import AffineList
+from ....dialects.diagnostic import NestorError, fail
+from ....dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, IndexOp, LoadOp, StoreOp
+from ...nest.rewrite.loops import materialise
+from .primal import Primal
+from .refusals import refused
+
+Contents = Callable[[SSAValue, str], SSAValue]
+"""The buffer in the adjoint that holds the contents (`INPUT`, `START`, `END`) of a buffer of the primal."""
+
+
+def overwritten(load: LoadOp, primal: Primal) -> NestorError:
+    """The error for a value that the derivative needs and that is not there any more."""
+    name = buffer_name(load.memref)
+    writes = [a.op for a in primal.writes(load.memref)]
+    later = [op for op in writes if primal.dependences.distance(load, op)]
+    return fail(
+        load,
+        f"the derivative needs what {name} holds here, and the loop overwrites it later",
+        hint="loops that overwrite what their derivative needs are not differentiated yet: write to a new array, or give "
+        "the function around it a derivative with nt.custom_vjp",
+        notes=[(op, f"{name} is overwritten here") for op in later[:1]],
+    )
+
+
+class _Values(ABC):
+    """Makes the values of some blocks of the primal again."""
+
+    @abstractmethod
+    def value(self, value: SSAValue) -> SSAValue:
+        """The value, made again."""
+
+    @abstractmethod
+    def buffer_of(self, load: LoadOp) -> SSAValue:
+        """The buffer in which a load of the primal finds its value."""
+
+    def indices(self, expressions: AffineList) -> AffineList:
+        """Affine expressions over values that are made again."""
+        return expressions.substitute_all({v: self.value(v) for v in expressions.operands})
+
+    def make(self, op: Operation, insert: Callable[[Operation], object]) -> SSAValue:
+        """The result of an operation of the primal, by operations that `insert` puts somewhere."""
+
+        def put(new: Operation) -> SSAValue:
+            new.location = op.location
+            insert(new)
+            return new.results[0]
+
+        if isinstance(op, LoadOp):
+            result = put(LoadOp(self.buffer_of(op), self.indices(op.indices)))
+        elif isinstance(op, IndexOp):
+            result = self._index(op, put)
+        elif is_computation(op):
+            result = put(op.clone({v: self.value(v) for v in op.operands}))
+        else:
+            raise refused(op, f"it needs the result of '{op.name}'")
+        result.name_hint = op.results[0].name_hint
+        return result
+
+    def _index(self, op: IndexOp, put: Callable[[Operation], SSAValue]) -> SSAValue:
+        """A checked index that did not fail: it is in bounds, or counts from the end."""
+
+        def number(expression: AffineList) -> SSAValue:
+            scratch = Block()
+            result = materialise(self.indices(expression), scratch, None)
+            for new in list(scratch.ops):
+                new.detach()
+                put(new)
+            return result
+
+        index = number(op.index)
+        if op.from_start is not None:
+            return index
+        zero = put(arith.ConstantOp(IntegerAttr(0, IndexType())))
+        wrapped = put(arith.AddiOp(index, number(op.extent)))
+        return put(arith.SelectOp(put(arith.CmpiOp(index, zero, "slt")), wrapped, index))
+
+
+class Recompute(_Values):
+    """Values of the primal in the adjoint."""
+
+    def __init__(self, primal: Primal, contents: Contents):
+        self.primal, self._contents = primal, contents
+        self._known: dict[SSAValue, SSAValue] = {}
+        self._place: dict[Block, tuple[Block, list[Operation]]] = {}
+        self.in_order: set[ForOp] = set()
+        """Loops that run again as they ran."""
+
+    def enter(self, block: Block, mirror: Block) -> None:
+        """Say which block of the adjoint runs for the iterations of `block`; its loop variables are the same."""
+        self._place[block] = mirror, []
+        if isinstance(block.parent_op(), ForOp):
+            self._known.update(zip(block.args, mirror.args, strict=True))
+
+    def set(self, value: SSAValue, inside: SSAValue) -> None:
+        """Say what a value of the primal is in the adjoint."""
+        self._known[value] = inside
+
+    def at_start(self, block: Block, op: Operation) -> None:
+        """Put an operation at the start of the mirror of `block`, behind what was put there before."""
+        mirror, made = self._place[block]
+        if made:
+            mirror.insert_op_after(op, made[-1])
+        elif mirror.first_op is not None:
+            mirror.insert_op_before(op, mirror.first_op)
+        else:
+            mirror.add_op(op)
+        made.append(op)
+
+    def value(self, value: SSAValue) -> SSAValue:
+        known = self._known.get(value)
+        if known is None:
+            op = value.owner
+            assert isinstance(op, Operation) and op.parent is not None
+            block = op.parent
+            known = self._known[value] = self.make(op, lambda new: self.at_start(block, new))
+        return known
+
+    def buffer_of(self, load: LoadOp) -> SSAValue:
+        kind = self.primal.free(load)
+        if kind is None:
+            raise overwritten(load, self.primal)
+        owner = load.memref.owner
+        return self._refilled(owner) if isinstance(owner, AllocOp) else self._contents(load.memref, kind)
+
+    def _refilled(self, alloc: AllocOp) -> SSAValue:
+        """A buffer with the final contents of one of the island's own."""
+        known = self._known.get(alloc.memref)
+        if known is None:
+            block = alloc.parent
+            assert block is not None and isinstance(alloc.memref.type, MemRefType)
+            new = AllocOp(alloc.label.data, alloc.memref.type, [self.value(s) for s in alloc.sizes])
+            new.location = alloc.location
+            self.at_start(block, new)
+            known = self._known[alloc.memref] = new.memref
+            refill = _Refill(self, alloc, lambda op: self.at_start(block, op), {alloc.memref: known})
+            refill.run(block)
+        return known
+
+
+class _Refill(_Values):
+    """Runs what fills a buffer again, in program order: loops are made anew, and so are the values in them."""
+
+    def __init__(
+        self,
+        outer: Recompute,
+        alloc: AllocOp,
+        insert: Callable[[Operation], object],
+        known: dict[SSAValue, SSAValue],
+    ):
+        self._outer, self._alloc, self._insert, self._known = outer, alloc, insert, known
+
+    def run(self, block: Block) -> None:
+        """Run what is in a block again, as far as it is about the buffer."""
+        for op in block.ops:
+            if isinstance(op, LoadOp) and op.memref is self._alloc.memref:
+                # where it stands: the buffer changes
+                self._known[op.result] = self.make(op, self._insert)
+            elif any(is_inside(a.op, op) for a in self._outer.primal.writes(self._alloc.memref)):
+                new = self._again(op)
+                new.location = op.location
+                self._insert(new)
+
+    def value(self, value: SSAValue) -> SSAValue:
+        known = self._known.get(value)
+        if known is None:
+            if not self._is_own(value):
+                return self._outer.value(value)
+            assert isinstance(value.owner, Operation)
+            known = self._known[value] = self.make(value.owner, self._insert)
+        return known
+
+    def buffer_of(self, load: LoadOp) -> SSAValue:
+        return self._known[load.memref] if load.memref in self._known else self._outer.buffer_of(load)
+
+    def _again(self, op: Operation) -> Operation:
+        if isinstance(op, StoreOp) or (isinstance(op, AccumulateOp) and op.combine is None):
+            return op.clone({v: self.value(v) for v in op.operands})
+        if isinstance(op, ForOp):
+            body = Block(arg_types=[IndexType()])
+            body.args[0].name_hint = op.iv.name_hint
+            self._inside(op.body.block, body, {op.iv: body.args[0]})
+            lower, upper = self.indices(op.lower), self.indices(op.upper)
+            loop = ForOp(op.label, lower, upper, body, step=op.step_value)
+            self._outer.in_order.add(loop)
+            return loop
+        if isinstance(op, IfOp):
+            regions = [self._branch(r) for r in (op.then_region, op.else_region) if r is not None]
+            return IfOp(self.value(op.condition), *regions)
+        raise refused(op, f"it needs again what '{op.name}' has written to {buffer_name(self._alloc.memref)}")
+
+    def _branch(self, region: Region) -> Region:
+        body = Block()
+        self._inside(region.block, body, {})
+        return Region(body)
+
+    def _inside(self, block: Block, body: Block, known: dict[SSAValue, SSAValue]) -> None:
+        _Refill(self._outer, self._alloc, body.add_op, {**self._known, **known}).run(block)
+
+    def _is_own(self, value: SSAValue) -> bool:
+        """Whether a value is one of the loops that are made here, or made of what the buffer holds meanwhile."""
+        owner = value.owner
+        block = owner if isinstance(owner, Block) else owner.parent
+        home = self._alloc.parent
+        if block is home:
+            return isinstance(owner, Operation) and any(
+                (v in self._known and v is not self._alloc.memref) or self._is_own(v) for v in owner.operands
+            )
+        while block is not None and block is not home:
+            outer = block.parent_op()
+            block = None if outer is None else outer.parent
+        return block is home
