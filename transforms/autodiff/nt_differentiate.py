@@ -31,6 +31,7 @@ from xdsl.traits import SymbolTable, is_side_effect_free
 from xdsl.transforms.canonicalize import CanonicalizePass
 
 from ...dialects.diagnostic import fail
+from ...dialects.nest import IndexOp
 from ...dialects.nt.batch_op import BatchOp
 from ...dialects.nt.composite_op import CompositeOp
 from ...dialects.nt.derivative_ops import JvpOp, OfFunction, StopGradientOp, VjpOp
