@@ -20,7 +20,7 @@ from ..frame.frame import Frame
 from ..frame.outside import class_attribute
 from ..frame.recursion import call
 from ..interface.captured import Absent
-from ..interface.errors import DTypeError, ShapeError
+from ..interface.errors import NO_CHECKPOINT, DTypeError, ShapeError
 from ..values.arithmetic import require_static
 from ..values.callees import Callee
 from ..values.tensors import constant
@@ -37,7 +37,7 @@ from ..values.values import (
     shape_text,
 )
 from .directions import differs
-from .leaves import dtype_of_number, kind_of_number, leaves_of, like, mismatch, spread
+from .leaves import dtype_of_number, kind_of_number, leaves_in_objects, leaves_of, like, mismatch, spread
 from .outlined import Outlined, Result, form_of_argument, hint_of, outline, tensors_of
 from .parameters import Selected, label_of, parameters_of, select
 
@@ -47,20 +47,30 @@ FIRST = Static(None)
 
 @dataclass(eq=False)
 class Active:
-    """The arguments that a function is differentiated with respect to, one after the other, with their leaves."""
+    """The arguments that a function is differentiated with respect to, one after the other, with their leaves.
+
+    `kept` are attributes of objects that have no derivatives (a name, a size): None for each leaf that has.
+    """
 
     arguments: list[Value]
     paths: list[str]
     values: list[Value]
     forms: list[Form]
-    counts: list[int]
+    kept: list[Value | None]
 
     def tensors(self, frame: Frame) -> list[SSAValue]:
         return tensors_of(frame, zip(self.forms, self.values, strict=True))
 
     def like(self, frame: Frame, leaves: Sequence[Value]) -> list[Value]:
         """The arguments with other leaves."""
-        rest = iter(leaves)
+        run = iter(leaves)
+        rest = iter([next(run) if one is None else one for one in self.kept])
+        return [like(frame, argument, rest) for argument in self.arguments]
+
+    def gradients(self, frame: Frame, leaves: Sequence[Value]) -> list[Value]:
+        """The same with None for what has no derivative: what gradients and tangents are."""
+        run = iter(leaves)
+        rest = iter([next(run) if one is None else Static(None) for one in self.kept])
         return [like(frame, argument, rest) for argument in self.arguments]
 
 
@@ -76,18 +86,20 @@ def active_of(
     found = Active([], [], [], [], [])
     for name, argument in named:
         argument = spread(frame, argument)
-        leaves = leaves_of(frame, argument, name)
-        for path, leaf in leaves:
+        before = len(found.values)
+        for path, leaf, in_object in leaves_in_objects(frame, argument, name):
             kind = kind_of_number(frame, leaf)
-            if kind not in tuple(kinds):
+            is_kept = in_object and kind not in ("f", "c")
+            if not is_kept and kind not in tuple(kinds):
                 _refuse_leaf(frame, node, what, path, leaf, kind, instead)
-        if not leaves:
-            frame.fail(node, f"{what}: {name} has no numbers in it", instead, DTypeError)
+            found.kept.append(leaf if is_kept else None)
+            if not is_kept:
+                found.paths.append(path)
+                found.values.append(leaf)
+                found.forms.append(form_of_argument(frame, leaf))
+        if len(found.values) == before:
+            frame.fail(node, f"{what}: {name} has no floats in it", instead, DTypeError)
         found.arguments.append(argument)
-        found.paths += [path for path, _ in leaves]
-        found.values += [leaf for _, leaf in leaves]
-        found.forms += [form_of_argument(frame, leaf) for _, leaf in leaves]
-        found.counts.append(len(leaves))
     return found
 
 
@@ -171,7 +183,7 @@ def _gradients(
     )
     graph.insert(op)
     outlined.take_effect(frame, op.primals)
-    gradients = selected.packed(active.like(frame, _of_forms(frame, active, op.derivatives)))
+    gradients = selected.packed(active.gradients(frame, _of_forms(frame, active, op.derivatives)))
     value = outlined.python_value(frame, op.primals)
     if with_value:
         return Group((value, gradients))
@@ -410,7 +422,8 @@ class Made:
                 "give a tangent for each primal, in a tuple",
                 DTypeError,
             )
-        pairs = zip(self.active.arguments, tangents.items, strict=True)
+        primals = self.active.gradients(frame, self.active.values)
+        pairs = zip(primals, tangents.items, strict=True)
         found: list[Value] = []
         for k, (primal, tangent) in enumerate(pairs):
             self._check(frame, node, primal, tangent, f"tangent {k}")
@@ -459,7 +472,7 @@ class Made:
             replay=True,
         )
         frame.graph.insert(op)
-        return self.active.like(frame, _of_forms(frame, self.active, op.derivatives))
+        return self.active.gradients(frame, _of_forms(frame, self.active, op.derivatives))
 
     def pushed_forward(self, frame: Frame, node: ast.expr, tangents: Value, has_aux: bool) -> Value:
         """The tangent of the result for tangents of the arguments."""
@@ -533,6 +546,12 @@ def stop_gradient_(frame: Frame, node: ast.Call, x: Value) -> Value:
     return like(frame, x, iter(leaves))
 
 
+def checkpoint_(frame: Frame, node: ast.Call, fun: Value, policy: Value = NOTHING) -> Value:
+    """`nt.checkpoint(f)`: refused."""
+    label = label_of_function(frame, node, fun, "checkpoint")
+    frame.fail(node, f"nt.checkpoint of {label}: {NO_CHECKPOINT[0]}", NO_CHECKPOINT[1])
+
+
 # ---- shared -----------------------------------------------------------------------------------------
 
 
@@ -590,6 +609,7 @@ INSIDE_CALLS: dict[Any, Callable[..., Value]] = {
     "linearize": linearize_,
     "hvp": hvp_,
     "stop_gradient": stop_gradient_,
+    "checkpoint": checkpoint_,
     "pull back": pull_back_,
     "push forward": push_forward_,
 }

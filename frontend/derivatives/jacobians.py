@@ -72,7 +72,7 @@ def _jacobian(name: str, forward: bool) -> Callable[..., Value]:
                         DTypeError,
                     )
             rows = (_by_columns if forward else _by_rows)(frame, made, results)
-            blocks = iter([selected.packed(active.like(frame, row)) for row in rows])
+            blocks = iter([selected.packed(active.gradients(frame, row)) for row in rows])
             shape = outlined.value
             if aux:
                 assert isinstance(shape, Group) and isinstance(value, Group)

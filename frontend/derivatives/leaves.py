@@ -42,15 +42,23 @@ def spread(frame: Frame, value: Value) -> Value:
 
 def leaves_of(frame: Frame, value: Value, path: str) -> list[Leaf]:
     """What a value consists of, in order. None has no leaves; what is no structure is a leaf."""
+    return [(name, leaf) for name, leaf, _ in leaves_in_objects(frame, value, path)]
+
+
+def leaves_in_objects(
+    frame: Frame, value: Value, path: str, inside: bool = False
+) -> list[tuple[str, Value, bool]]:
+    """The leaves of a value, and whether each is in an object of a class, as one of its attributes or inside of one."""
     value = spread(frame, value)
     if isinstance(value, Static) and value.raw is None:
         return []
     if not isinstance(value, Group):
-        return [(path, value)]
+        return [(path, value, inside)]
+    inside = inside or not issubclass(value.kind, tuple | list | dict)
     return [
         leaf
         for name, item in _named_items(value)
-        for leaf in leaves_of(frame, item, _inner(value, path, name))
+        for leaf in leaves_in_objects(frame, item, _inner(value, path, name), inside)
     ]
 
 

@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ..interface.errors import DTypeError, ShapeError
+from ..interface.errors import DTypeError, ShapeError, UnsupportedError
+from ..interface.ordinary import attributes_of, is_ordinary
 from ..interface.structures import build, parts_of
+from ..jit.driver.adoption import is_foreign
 from ..jit.driver.jit_function import JitFunction
 
 
@@ -20,11 +22,33 @@ def copied(value: Any) -> Any:
     """A value with copies of its arrays, in the same structure."""
     if isinstance(value, np.ndarray):
         return np.array(value, order="K", copy=True)
-    parts = None if isinstance(value, str) else parts_of(value)
+    parts = _parts(value)
     if parts is None:
         return value
     names, items = parts
     return build(type(value), names, [copied(item) for item in items])
+
+
+def held(value: Any, what: str) -> Any:
+    """A copy of an argument. Raises UnsupportedError for what cannot be copied: arrays of other libraries."""
+    if is_foreign(value):
+        kind = type(value).__name__
+        raise UnsupportedError(
+            f"{what} holds copies of NumPy arrays and numbers, and is given a {kind}",
+            hint="pass np.asarray(x); nt.grad and nt.jvp take arrays of other libraries",
+        )
+    parts = _parts(value)
+    for item in () if parts is None else parts[1]:
+        held(item, what)
+    return copied(value)
+
+
+def _parts(value: Any) -> tuple[tuple[Any, ...] | None, Sequence[Any]] | None:
+    """The names and items of a structure or an object of a class; None for others."""
+    if is_ordinary(type(value)) and parts_of(value) is None:
+        found = attributes_of(value)
+        return tuple(found), list(found.values())
+    return parts_of(value)
 
 
 class Bound:
@@ -70,11 +94,11 @@ class Bound:
 
     def _taken(self, example: Any, given: Any, name: str) -> Any:
         """A direction in the dtypes and memory orders that the program takes."""
-        parts = parts_of(example)
+        parts = _parts(example)
         if parts is None:
             return self._leaf(example, given, name)
         names, items = parts
-        others = parts_of(given)
+        others = _parts(given)
         is_alike = others is not None and others[0] == names and len(others[1]) == len(items)
         if type(given) is not type(example) or others is None or not is_alike:
             raise ShapeError(f"{self.what}: {name} is {_form(given)} instead of {_form(example)}")
@@ -107,16 +131,21 @@ class Bound:
         return type(example)(given)
 
 
-def _empty_like(value: Any, name: str, what: str) -> Any:
-    """A value of the structure, shapes and dtypes of another one, with arrays of its own in row-major order."""
-    if isinstance(value, np.ndarray):
+def _empty_like(value: Any, name: str, what: str, in_object: bool = False) -> Any:
+    """A value of the structure, shapes and dtypes of another one, with arrays of its own in row-major order. Attributes of
+    objects that have no derivatives become None."""
+    is_number = isinstance(value, float | complex | np.inexact)
+    if isinstance(value, np.ndarray) and (not in_object or isinstance(value.dtype.type(0), np.inexact)):
         return np.zeros(value.shape, value.dtype)
-    parts = parts_of(value)
+    parts = _parts(value)
     if parts is not None:
         names, items = parts
-        return build(type(value), names, [_empty_like(item, name, what) for item in items])
-    if value is None or isinstance(value, float | complex | np.inexact):
+        inner = in_object or not isinstance(value, tuple | list | dict)
+        return build(type(value), names, [_empty_like(item, name, what, inner) for item in items])
+    if is_number or value is None:
         return value
+    if in_object:
+        return None
     raise DTypeError(
         f"{what}: {name} would be that of {_form(value)}: only floats and complex numbers have derivatives",
         hint="with has_aux=True the function may return (result, aux), and aux has none",

@@ -11,14 +11,15 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
+from types import MethodType
 from typing import Any
 
-from ..interface.errors import DTypeError
+from ..interface.errors import NO_CHECKPOINT, DTypeError, UnsupportedError
 from ..interface.forwarders import forwarder, label_of, made_of
 from ..interface.inside import inside
 from ..jit.driver.jit import jit
 from ..jit.driver.jit_function import JitFunction
-from .bound import Bound, copied
+from .bound import Bound, copied, held
 
 MOST_KEPT = 64
 """Maximum number of derivatives that are kept for later calls of nt.grad (and others) with the same function."""
@@ -110,13 +111,13 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     `<a, b> = sum(a * b)`.
     Raises TypeError for arguments and results without derivatives, ValueError for cotangents that do not fit.
     """
+    kept = _held(fun, "vjp", primals)
     value = _forward(fun, "vjp")(*primals)
     result = _without_aux(value, "vjp", fun, has_aux)
-    held = copied(primals)
     pull = _backward(
-        fun, "pullback", "_transform(_function, ({primals}), {directions}, {aux})", pull_back, held, has_aux
+        fun, "pullback", "_transform(_function, ({primals}), {directions}, {aux})", pull_back, kept, has_aux
     )
-    back = Bound(pull, f"the pullback of {label_of(fun)}", (result,), ("the cotangent",), held)
+    back = Bound(pull, f"the pullback of {label_of(fun)}", (result,), ("the cotangent",), kept)
     return (result, back, value[1]) if has_aux else (result, back)
 
 
@@ -129,20 +130,20 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
 
     Copies, `has_aux` and errors are as of nt.vjp.
     """
+    kept = _held(fun, "linearize", primals)
     value = _forward(fun, "linearize")(*primals)
     result = _without_aux(value, "linearize", fun, has_aux)
-    held = copied(primals)
     push = _backward(
         fun,
         "derivative",
         "_transform(_function, ({primals}), ({directions}), {aux})",
         push_forward,
-        held,
+        kept,
         has_aux,
-        len(held),
+        len(kept),
     )
-    names = tuple([f"tangent {k}" for k in range(len(held))])
-    forward = Bound(push, f"the derivative of {label_of(fun)}", held, names, held)
+    names = tuple([f"tangent {k}" for k in range(len(kept))])
+    forward = Bound(push, f"the derivative of {label_of(fun)}", kept, names, kept)
     return (result, forward, value[1]) if has_aux else (result, forward)
 
 
@@ -150,6 +151,15 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
 def stop_gradient(x: Any) -> Any:
     """The same numbers, which are constants for derivatives: `x` may be a structure; arrays are copied."""
     return copied(x)
+
+
+@inside("checkpoint")
+def checkpoint(fun: Callable[..., Any], policy: Any = None) -> Any:
+    """A function whose derivatives compute its intermediate values again instead of keeping them: not supported yet.
+
+    Raises UnsupportedError. What the backward half keeps and what it computes again is decided by the compiler.
+    """
+    raise UnsupportedError(f"nt.checkpoint of {label_of(fun)}: {NO_CHECKPOINT[0]}", hint=NO_CHECKPOINT[1])
 
 
 @inside("pull back")
@@ -182,7 +192,14 @@ def transformed(kind: str, transform: Callable[..., Any], function: Any, **optio
         made = forwarder(function, name, call, space, kind)
         return jit(made, **options_of(function))
 
-    return _kept((kind, settings, id(function)), function, make)
+    return _kept((kind, settings, _identity(function)), function, make)
+
+
+def _identity(function: Any) -> Any:
+    """What tells functions apart: a bound method is another object each time that it is asked for."""
+    if isinstance(function, MethodType):
+        return id(function.__func__), id(function.__self__)
+    return id(function)
 
 
 def _kept(key: Any, function: Any, make: Callable[[], JitFunction]) -> JitFunction:
@@ -232,8 +249,19 @@ def _called(
         space = {"_transform": transform, "_function": function}
         return jit(made_of(text, name, space, f"<nt.{kind} of {label_of(function)}"), **_shared(function))
 
-    key = (kind, settings, len(primals), len(tangents), id(function))
+    key = (kind, settings, len(primals), len(tangents), _identity(function))
     return _kept(key, function, make)(*primals, *tangents)
+
+
+def _held(function: Any, kind: str, primals: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Copies of the arguments, for a function of later calls."""
+    what = f"nt.{kind} of {label_of(function)}"
+    if options_of(function).get("target") == "cuda":
+        raise UnsupportedError(
+            f"{what}, by itself, is not supported on a GPU: it would hold copies there",
+            hint="call it in a function that is compiled for the GPU",
+        )
+    return tuple([held(one, what) for one in primals])
 
 
 def _forward(function: Any, kind: str) -> JitFunction:
@@ -244,7 +272,7 @@ def _forward(function: Any, kind: str) -> JitFunction:
         made = forwarder(function, name, "_function({})", {"_function": function}, kind)
         return jit(made, **_shared(function))
 
-    return _kept(("forward", id(function)), function, make)
+    return _kept(("forward", _identity(function)), function, make)
 
 
 def _backward(
@@ -271,7 +299,7 @@ def _backward(
         space = {"_transform": transform, "_function": function}
         return jit(made_of(text, name, space, f"<the {what} of {label_of(function)}"), **_shared(function))
 
-    return _kept((what, len(primals), bool(has_aux), id(function)), function, make)
+    return _kept((what, len(primals), bool(has_aux), _identity(function)), function, make)
 
 
 def _without_aux(value: Any, kind: str, function: Any, has_aux: bool) -> Any:

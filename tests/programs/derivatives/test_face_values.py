@@ -368,6 +368,32 @@ def test_objects():
     assert g.scale == pytest.approx(apply(net, X) / 0.5)
 
 
+class Named:
+    def __init__(self, w, sizes):
+        self.w, self.sizes, self.name = w, sizes, "net"
+
+
+def test_attributes_without_derivatives():
+    """A name or a size of an object: its gradient has None there."""
+    g = nt.grad(lambda p: (p.w * p.sizes[0]).sum() if p.name == "net" else 0.0)(Named(W, [3, 4]))
+    np.testing.assert_allclose(g.w, np.full(4, 3.0))
+    assert g.name is None and g.sizes == [None, None]
+    _, tangent = nt.jvp(lambda p: p.w * p.sizes[0], (Named(W, [3, 4]),), (g,))
+    np.testing.assert_allclose(tangent, np.full(4, 9.0))
+    p = Named(W.copy(), [3, 4])
+    _, pullback = nt.vjp(lambda p: p.w**2 * p.sizes[0], p)
+    _, derivative = nt.linearize(lambda p: p.w**2 * p.sizes[0], p)
+    p.w[:], p.sizes[0] = 0.0, 0
+    np.testing.assert_allclose(pullback(np.ones(4))[0].w, 6 * W)
+    np.testing.assert_allclose(derivative(g), 18 * W)
+
+
+def test_a_method_is_compiled_once():
+    model = Model(W)
+    assert nt.grad(model.loss) is nt.grad(model.loss)
+    assert nt.grad(model.loss) is not nt.grad(Model(W).loss)
+
+
 # ---- jvp, vjp, linearize, hvp -----------------------------------------------------------------------
 
 
