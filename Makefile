@@ -85,6 +85,7 @@ bench-schedules: $(VENV)/installed-bench ## matmul against the BLAS, blur, loops
 	$(BIN)/python -m benchmarks.matmul
 	$(BIN)/python -m benchmarks.blur
 	$(BIN)/python -m benchmarks.loops
+	$(BIN)/python -m benchmarks.whole_programs
 	$(BIN)/python -m benchmarks.scaling
 
 golden: $(VENV)/installed ## regenerate the golden files; review the diff before committing it

@@ -31,6 +31,7 @@ from ..values.contents import as_tensor
 from ..values.equal_extents import is_open, require_positive
 from ..values.extents import Affine, Atom
 from ..values.graph import Graph
+from ..values.indices import integer_of
 from ..values.islands import Island, open_island
 from ..values.list_counts import counted, with_count
 from ..values.numbers import number_kind
@@ -293,42 +294,57 @@ def take_over(graph: Graph, rows: Rows, old: Rows) -> None:
 
 
 def pop(frame: Frame, node: ast.AST, rows: Rows, position: Value | None = None) -> Value:
-    """`ys.pop()`, `ys.pop(0)`: an item, and the list without it."""
+    """`ys.pop()`, `ys.pop(k)`: an item, and the list without it."""
     graph = frame.graph
     _refuse_part(frame, node, rows)
-    place = position.value if isinstance(position, Static) else -1 if position is None else None
-    if not isinstance(place, int) or place < -1:
-        frame.fail(
-            node,
-            "taking an item out of a list that a loop appends to is supported at its end and at constant places only",
-            "write to an array, with the number of the first item that is left",
-        )
     frame.at(node)
     growing = graph.growing
     now = counted(graph, rows)
-    some = apply(graph, np.greater, index_value(now.count), Static(max(0, place)))
-    check(graph, some, "IndexError", "pop index out of range" if place > 0 else "pop from empty list")
-    left = index_value(now.count + -1)
-    columns = tuple([replace(column, shrinks=True) for column in rows.columns])
-    item = row(graph, with_count(replace(rows, shrinks=True, columns=columns), now.count), Static(place))
-    if rows.cell is None:
-        frame.variables[rows.ref] = with_count(rows, now.count + -1)  # pyright: ignore
-        return item
+    columns = tuple([replace(column, shrinks=True) for column in now.columns])
+    place = _place_of_item(frame, node, now, position)
+    item = row(graph, replace(now, shrinks=True, columns=columns), index_value(place))
     if not rows.is_open and growing is not None and rows.ref in growing:
         raise ListGrows(rows.ref, item, place_of(frame, node), None)
+    left = now.count + -1
+    if rows.cell is None:
+        if position is not None:
+            frame.fail(node, "taking an item out of a list that a loop made is supported at its end only")
+        frame.variables[rows.ref] = with_count(rows, left)  # pyright: ignore
+        return item
     cell = rows.cell
     with nullcontext(graph.island) if graph.island is not None else open_island(graph) as island:
-        for column in (now.columns or (now,)) if place >= 0 else ():
+        for column in (now.columns or (now,)) if position is not None else ():
             _close_up(island, column, place)
-        island.store(cell, (), island.scalar(left, INT))
+        island.store(cell, (), island.scalar(index_value(left), INT))
     return item
 
 
-def _close_up(island: Island, rows: Rows, place: int) -> None:
+def _place_of_item(frame: Frame, node: ast.AST, now: Rows, position: Value | None) -> Affine:
+    """Where the item of a list is that is taken out, counted from the start; IndexError where there is none."""
+    graph, count = frame.graph, index_value(now.count)
+    check(graph, apply(graph, np.greater, count, Static(0)), "IndexError", "pop from empty list")
+    if position is None:
+        return now.count + -1
+    if number_kind(graph, position) is bool or extents_of(position) or integer_of(graph, position) is None:
+        frame.fail(node, f"{describe(position)} is not the place of an item", None, DTypeError)
+    below = apply(graph, np.less, position, Static(0))
+    from_start = apply(graph, np.add, position, apply(graph, np.multiply, below, count))
+    place = integer_of(graph, from_start)
+    assert place is not None
+    for holds in (
+        apply(graph, np.less, index_value(place), count),
+        apply(graph, np.greater_equal, index_value(place), Static(0)),
+    ):
+        if not (isinstance(holds, Static) and holds.value):
+            check(graph, holds, "IndexError", "pop index out of range")
+    return place
+
+
+def _close_up(island: Island, rows: Rows, place: Affine) -> None:
     """Move what is behind an item that is taken out to its place."""
-    rest = rows.count + (-1 - place)
+    rest = rows.count + place * -1 + -1
     inner = whole(rows.buffer).axes[1:]
-    to, source = (Array(rows.buffer, (Axis(0, Affine(k), 1, rest), *inner)) for k in (place, place + 1))
+    to, source = (Array(rows.buffer, (Axis(0, start, 1, rest), *inner)) for start in (place, place + 1))
     frozen, rows.buffer.frozen = rows.buffer.frozen, None
     island.assign(to, source)
     rows.buffer.frozen = frozen

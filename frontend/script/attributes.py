@@ -21,7 +21,7 @@ def attribute_of(frame: Frame, node: ast.Attribute, owner: Value) -> Value:
     if isinstance(owner, Rows):
         from ..control.rows import ROWS_METHODS
 
-        if node.attr not in ROWS_METHODS:
+        if node.attr not in ROWS_METHODS and node.attr != "index":
             frame.fail(
                 node,
                 f"the method '{node.attr}' of {describe(owner)} is not supported",

@@ -174,6 +174,45 @@ def breadth_first(x):
     return order
 
 
+def last_of_a_circle(n, step):
+    people, order, at = list(range(1, n + 1)), [], 0
+    while people:
+        at = (at + step - 1) % len(people)
+        order.append(people.pop(at))
+    return order
+
+
+def taken_out(x, at):
+    out = []
+    for v in x:
+        if v < 3:
+            out.append((v, v * v))
+    one = out.pop(at)
+    return one, out.pop(-2), out
+
+
+def searched(x, at):
+    out = [v for v in x if v < 3]
+    squares = [int(k * k) for k in range(len(x)) if x[k] < 3]
+    return min(out), max(out), out.index(x[at]), squares.index(at * at), sum(out)
+
+
+def chain(sizes):
+    n = len(sizes) - 1
+    cost = np.zeros((n, n))
+    split = np.zeros((n, n), dtype=int)
+    for length in range(2, n + 1):
+        for i in range(n - length + 1):
+            j = i + length - 1
+            options = [
+                cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1] for k in range(i, j)
+            ]
+            best = min(options)
+            cost[i, j] = best
+            split[i, j] = i + options.index(best)
+    return cost, split
+
+
 def on_one_path(x):
     out = []
     if x.sum() > 0:
@@ -210,6 +249,10 @@ CALLS = [
     (nearest_smaller, [(RNG.integers(0, 5, (4, 6)),), (RNG.integers(0, 5, (2, 9)),)]),
     (chosen, [(X, 9), (X, 4)]),
     (breadth_first, [(np.abs(X),), (X,), (np.abs(RNG.random(40)),)]),
+    (last_of_a_circle, [(7, 3), (10, 2), (7, 1)]),
+    (taken_out, [(X, 0), (X, np.int64(2)), (X, np.int64(-1)), (X[:4], np.int64(1))]),
+    (searched, [(X, 3), (X, 0)]),
+    (chain, [(RNG.integers(1, 20, 6),), (RNG.integers(1, 20, 3),)]),
     (on_one_path, [(X,), (np.ones(3),), (-np.ones(3),)]),
     (balance, [(np.array([1.0, 2, -1, 3, -1]),), (np.array([-1.0]),)]),
 ]
@@ -253,6 +296,12 @@ def test_an_empty_list_has_no_last_item():
         nt.jit(balance)(np.array([1.0, -1, -1, -1, 3]))
 
 
+@pytest.mark.parametrize("at", [9, -10])
+def test_there_is_no_item_there(at):
+    with pytest.raises(IndexError, match="pop index out of range"):
+        nt.jit(taken_out)(X, np.int64(at))
+
+
 def appended_while_gone_through(x):
     out = [x[0]]
     for v in x:
@@ -275,16 +324,6 @@ def appended_by_number(x):
     return out
 
 
-def from_somewhere(x):
-    queue, total = [0], 0.0
-    while queue:
-        k = queue.pop(x[0] > 0)
-        total += x[k]
-        if 2 * k + 1 < len(x):
-            queue.append(2 * k + 1)
-    return total
-
-
 def shares_an_item(x):
     last, rows = x[0].copy(), []
     for r in x:
@@ -299,7 +338,6 @@ def shares_an_item(x):
     [
         (appended_while_gone_through, X, "while a loop goes through it"),
         (appended_by_number, X, "while a loop goes through it"),
-        (from_somewhere, np.ones(300), "at its end and at constant places only"),
         (shares_an_item, np.ones((3, 2)), "an array that is in a list"),
     ],
 )
