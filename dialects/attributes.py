@@ -35,6 +35,9 @@ NT_CALLEE_ALLOCATED = "nt.callee_allocated"
 NT_FASTMATH = "nt.fastmath"
 """Of a function: the flags that the user granted to floating-point operations, by name."""
 
+NT_SNAPSHOTS = "nt.snapshots"
+"""Of an scf.for or scf.while: its reverse keeps the states of at most so many iterations, and runs parts of it again."""
+
 NT_VJP_RULE = "nt.vjp_rule"
 """Of a composite: the private function that has its gradients, of (inputs, cotangents of all results) -> (a cotangent for
 each input of floats). The user gives it (nt.custom_vjp); nt-differentiate calls it in place of the derivative of the

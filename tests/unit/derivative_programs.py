@@ -74,13 +74,14 @@ def run(
     wrt: Sequence[int],
     *,
     oracle: Callable[..., Any] | None = None,
+    passes: Sequence[str] = ("to-nest",),
     **how: Any,
 ) -> list[np.ndarray]:
-    """The derivatives of `f` by the interpreter; its results are those of `oracle` (where it is not NumPy code itself)."""
+    """The derivatives of `f` by the interpreter, after `passes`; its results are those of `oracle` or `f` itself."""
     primal, function = lowered(f, arguments, **how)
     module = Parser(make_context(), derivative_text(kind, primal, function, wrt)).parse_module()
     module.verify()
-    run_passes(module, "to-nest")
+    run_passes(module, *passes)
     main = next(o for o in module.ops if isinstance(o, func.FuncOp) and o.sym_name.data == "main")
     expected = results_of(oracle or f, arguments)
     # Results of the compiler's own come first: whether a loop has run.

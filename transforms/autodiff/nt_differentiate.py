@@ -40,6 +40,7 @@ from ..batching.expand import batch
 from ..tensor.unused_functions import drop_unused
 from .activity import active_values, useful_values
 from .builder import Builder
+from .control.snapshots import ask_for_snapshots
 from .forward import Forward
 from .opened import opened
 from .replays import drop_calls
@@ -50,11 +51,18 @@ from .rules.user_rules import has_rule
 
 @dataclass(frozen=True, eq=False)
 class NtDifferentiatePass(ModulePass):
-    """Replace nt.vjp and nt.jvp by the operations that compute them."""
+    """Replace nt.vjp and nt.jvp by the operations that compute them.
+
+    `snapshots`: how many states the reverse of a loop keeps, where the loop does not say; 0: what each iteration needs.
+    """
 
     name = "nt-differentiate"
 
+    snapshots: int = 0
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.snapshots:
+            ask_for_snapshots(op, self.snapshots)
         if any(isinstance(o, VjpOp | JvpOp) for o in op.walk()):
             CanonicalizePass().apply(ctx, op)
         callees = _Expansion(op).run()

@@ -25,7 +25,7 @@ from ..activity import used_from_outside, useful_values
 from ..builder import Builder
 from ..opened import opened
 from .outer_extents import OuterExtents
-from .replay import Kept, Replay, captured, copy_into, copy_of, is_choosing
+from .replay import Kept, Replay, captured, copy_into, copy_of, discard, is_choosing
 from .stacks import unknown_of
 
 if TYPE_CHECKING:
@@ -59,6 +59,8 @@ def if_forward(op: scf.IfOp, by: Forward) -> Cotangents:
         if any(i.of(ends[k]) is not None for i, (_, ends) in zip(insides, blocks, strict=True))
     ]
     if not with_tangents:
+        for block, _ in blocks:
+            discard(block)
         return [None] * len(op.results)
     for inside, (block, ends) in zip(insides, blocks, strict=True):
         tangents = [inside.full(ends[k]) for k in with_tangents]
@@ -89,6 +91,9 @@ def if_reverse(op: scf.IfOp, cotangents: Cotangents, to: Reverse) -> None:
     found = [{v: replay.inner.take(v) for v in wanted} for replay in replays]
     wanted = [v for v in wanted if any(side[v] is not None for side in found)]
     if not wanted:
+        for replay in replays:
+            discard(replay.reverse)
+            discard(replay.primal)
         return
     for replay, side in zip(replays, found, strict=True):
         b = replay.inner.builder

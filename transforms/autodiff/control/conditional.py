@@ -24,8 +24,8 @@ from ..activity import useful_values
 from ..builder import Builder
 from ..opened import opened
 from .carried import active_carried, useful_carried
-from .counted import copy_arguments, in_place_of, require_tensors, reverse_loop
-from .replay import captured, copy_into, copy_of, has_effect
+from .counted import in_place_of, require_tensors, reverse_loop
+from .replay import captured, copy_arguments, copy_into, copy_of, has_effect
 
 if TYPE_CHECKING:
     from ..forward import Forward
@@ -93,6 +93,7 @@ def while_reverse(op: scf.WhileOp, cotangents: Cotangents, to: Reverse) -> None:
     b = to.builder
     length = b.value(arith.IndexCastOp(b.value(ToScalarOp(count)), INDEX))
     loop = scf.ForOp(b.index_constant(0), length, b.index_constant(1), starts, Region(replayed))
+    loop.attributes.update(op.attributes)
     b.add(loop)
     reverse_loop(loop, cotangents, to, silent=True)
 

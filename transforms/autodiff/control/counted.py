@@ -20,20 +20,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from xdsl.dialects import arith, scf
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import AnyFloat, TensorType
 from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
-from xdsl.ir.affine import AffineBinaryOpKind
 
-from ....dialects.affine import AffineList, constant_of
 from ....dialects.diagnostic import fail
-from ....dialects.nt.ops import INDEX, DimOp
+from ....dialects.nt.ops import INDEX
 from ..activity import used_from_outside, useful_values
 from ..builder import Builder
 from ..opened import opened
 from .carried import active_carried, useful_carried
+from .counting import Counting
 from .outer_extents import Extent, OuterExtents
-from .replay import Kept, Replay, captured, copy_into, copy_of, is_choosing
+from .replay import Kept, Replay, captured, copy_arguments, copy_into, copy_of, is_choosing
+from .snapshots import Snapshots, snapshots_of
 from .stacks import empty_stack, get, put
 
 if TYPE_CHECKING:
@@ -98,48 +98,6 @@ def in_place_of(
 # ---- reverse mode ----------------------------------------------------------------------------------------
 
 
-class Counting:
-    """How often a loop runs, and where its iterations are."""
-
-    def __init__(self, op: scf.ForOp, before: Builder):
-        step = constant_of(op.step)
-        if step is None or step < 1:
-            raise fail(op, "a loop on tensors needs a constant positive step")
-        self.op, self.step = op, step
-        lower, upper = constant_of(op.lb), constant_of(op.ub)
-        self.lower: Extent = op.lb if lower is None else lower
-        self.length: Extent
-        if lower is not None and upper is not None:
-            self.length = max(0, -((lower - upper) // step))
-        elif lower == 0 and step == 1 and isinstance(op.ub.owner, DimOp):
-            self.length = op.ub
-        else:
-            distance = AffineList.of(op.ub).minus(AffineList.of(self.lower))
-            if step != 1:
-                distance = distance.add(step - 1).divided(AffineBinaryOpKind.FloorDiv, step)
-            steps = before.index(distance)
-            self.length = before.value(arith.MaxSIOp(steps, before.index_constant(0)))
-
-    def longer(self, before: Builder) -> Extent:
-        """The count of iterations and one more."""
-        if isinstance(self.length, int):
-            return self.length + 1
-        return before.index(AffineList.of(self.length).add(1))
-
-    def place(self, variable: SSAValue) -> AffineList:
-        """Which iteration it is, from 0."""
-        distance = AffineList.of(variable).minus(AffineList.of(self.lower))
-        return distance if self.step == 1 else distance.divided(AffineBinaryOpKind.FloorDiv, self.step)
-
-    def from_end(self, number: SSAValue) -> AffineList:
-        """Which iteration is number `number` of the reversed loop."""
-        return AffineList.of(self.length).minus(AffineList.of(number)).add(-1)
-
-    def variable(self, place: AffineList) -> AffineList:
-        """The loop variable of an iteration."""
-        return place.times(self.step).plus(AffineList.of(self.lower))
-
-
 def cotangent_type(value: SSAValue) -> Attribute:
     """The type of the cotangent of a value."""
     return TensorType(value.type, []) if isinstance(value.type, AnyFloat) else value.type
@@ -161,7 +119,7 @@ def reverse_loop(op: scf.ForOp, cotangents: Cotangents, to: Reverse, silent: boo
     """As above; `silent`: the loop is a replay, and its effects have happened."""
     require_tensors(op)
     assert op.parent is not None
-    body, builder = op.body.block, to.builder
+    body, builder, location, first_values = op.body.block, to.builder, op.location, list(op.iter_args)
     arguments = list(body.args[1:])
     outer = [v for v in dict.fromkeys(used_from_outside(op)) if to.wants(v)]
     inside_uses = [v for v in captured(body) if to.wants(v)]
@@ -185,7 +143,7 @@ def reverse_loop(op: scf.ForOp, cotangents: Cotangents, to: Reverse, silent: boo
     for k, argument in zip(moving, reverse.args[1:], strict=False):
         inner.add(replay.ends[k], argument, masked=masked)
     replay.run()
-    inner.builder.location = op.location
+    inner.builder.location = location
     own = replay.primal.args[1:]
     ends = [inner.builder.zeros(own[k]) if (c := inner.take(own[k])) is None else c for k in moving]
     totals = {v: inner.take(v) for v in inside_uses}
@@ -198,27 +156,48 @@ def reverse_loop(op: scf.ForOp, cotangents: Cotangents, to: Reverse, silent: boo
             assert total is not None
             ends.append(total)
     inner.builder.add(scf.YieldOp(*ends))
-    _keep(op, replay, counting, to, silent)
-    starts = [
-        builder.zeros(op_start) if (c := cotangents[k]) is None else c
-        for k in moving
-        for op_start in [op.iter_args[k]]
-    ]
+    count = snapshots_of(op)
+    snapshots = None if count is None else Snapshots(op, count, replay, counting, to)
+    if snapshots is None:
+        _keep(op, replay, counting, to)
+    starts = [builder.zeros(first_values[k]) if (c := cotangents[k]) is None else c for k in moving]
     starts += [builder.zeros(v) for v in totals]
+    place = counting.from_end(reverse.args[0])
+    if snapshots is not None:
+        more = snapshots.starts()
+        starts += more
+        carried = [reverse.insert_arg(v.type, len(reverse.args)) for v in more]
+        _yield_also(reverse, snapshots.enter(reverse, carried, place))
+    variable = replay.primal.args[0]
+    if variable.uses.get_length():
+        assert reverse.first_op is not None
+        variable.replace_all_uses_with(
+            Builder(reverse, reverse.first_op, location).index(counting.variable(place))
+        )
     first, step = builder.index_constant(0), builder.index_constant(1)
     new = builder.add(scf.ForOp(first, _as_value(counting.length, builder), step, starts, Region(reverse)))
     reverse.args[0].name_hint = f"{body.args[0].name_hint}_back" if body.args[0].name_hint else None
     for place, k in enumerate(moving):
-        to.add(op.iter_args[k], new.results[place], masked=masked)
+        to.add(first_values[k], new.results[place], masked=masked)
     for place, value in enumerate(totals, start=len(moving)):
         to.add(value, new.results[place], masked=masked)
+
+
+def _yield_also(block: Block, values: Sequence[SSAValue]) -> None:
+    """Let the last operation of a block give more values."""
+    end = block.last_op
+    assert end is not None
+    more = scf.YieldOp(*end.operands, *values)
+    more.location = end.location
+    block.erase_op(end)
+    block.add_op(more)
 
 
 def _as_value(extent: Extent, builder: Builder) -> SSAValue:
     return builder.index_constant(extent) if isinstance(extent, int) else extent
 
 
-def _keep(op: scf.ForOp, replay: Replay, counting: Counting, to: Reverse, silent: bool) -> None:
+def _keep(op: scf.ForOp, replay: Replay, counting: Counting, to: Reverse) -> None:
     """Let the loop keep what its reverse needs, and put what is computed again into the reverse."""
     assert op.parent is not None
     before = Builder(op.parent, op, op.location)
@@ -235,9 +214,6 @@ def _keep(op: scf.ForOp, replay: Replay, counting: Counting, to: Reverse, silent
         assert one.result is not None
         read = get(at, one.result, place, one.value, one.extents)
         one.stand_in.replace_all_uses_with(read)
-    variable = replay.primal.args[0]
-    if variable.uses.get_length():
-        variable.replace_all_uses_with(at.index(counting.variable(place)))
 
 
 def _with_stacks(
@@ -251,11 +227,18 @@ def _with_stacks(
     for argument, stack in zip(carried, stacks, strict=True):
         argument.name_hint = stack.name_hint
     mapping: dict[SSAValue, SSAValue] = dict(zip(replay.primal.args, block.args, strict=False))
-    ends = copy_into(replay.primal, block, mapping)
     b = Builder(block, None, op.location)
     place = counting.place(block.args[0])
+    # What an iteration starts from is kept first: it may be overwritten then.
+    kept_now = {
+        one: put(b, argument, mapping[one.value], place, one.extents)
+        for one, argument in zip(kept, carried, strict=True)
+        if one.value in mapping
+    }
+    ends = copy_into(replay.primal, block, mapping)
     for one, argument in zip(kept, carried, strict=True):
-        ends.append(put(b, argument, mapping[one.value], place, one.extents))
+        stack = kept_now.get(one)
+        ends.append(put(b, argument, mapping[one.value], place, one.extents) if stack is None else stack)
     b.add(scf.YieldOp(*ends))
     new = scf.ForOp(op.lb, op.ub, op.step, [*op.iter_args, *stacks], Region(block))
     new.location = op.location
@@ -265,11 +248,3 @@ def _with_stacks(
         one.result = result
         result.name_hint = stack.name_hint
     to.replace(op, new)
-
-
-def copy_arguments(source: Block) -> Block:
-    """An empty block with the arguments of `source`."""
-    block = Block(arg_types=[a.type for a in source.args])
-    for new, old in zip(block.args, source.args, strict=True):
-        new.name_hint = old.name_hint
-    return block

@@ -92,9 +92,13 @@ class Replay:
 
     def choose(self, outer: OuterExtents) -> list[Kept]:
         """What must be there: values of `primal`, arguments among them."""
+        self.alone(outer)
+        return self._cut(outer)
+
+    def alone(self, outer: OuterExtents) -> None:
+        """Leave nothing in the reverse that it does not need, nor extents of values of the block."""
         sweep(self.reverse)
         self._name_extents(outer)
-        return self._cut(outer)
 
     def join(self, kept: Sequence[Kept]) -> None:
         """Put what is computed again before the reverse, in one block."""
@@ -183,6 +187,14 @@ def copy_of(source: Block) -> Block:
     return block
 
 
+def copy_arguments(source: Block) -> Block:
+    """An empty block with the arguments of `source`."""
+    block = Block(arg_types=[a.type for a in source.args])
+    for new, old in zip(block.args, source.args, strict=True):
+        new.name_hint = old.name_hint
+    return block
+
+
 def copy_into(source: Block, target: Block, mapping: dict[SSAValue, SSAValue]) -> list[SSAValue]:
     """Add the operations of `source` but the last to `target`; gives what that one would have had as operands."""
     for op in list(source.ops)[:-1]:
@@ -215,6 +227,12 @@ def sweep(block: Block) -> None:
     for op in reversed(list(block.ops)):
         if not isinstance(op, scf.YieldOp) and not any(r.uses.get_length() for r in op.results):
             block.erase_op(op)
+
+
+def discard(block: Block) -> None:
+    """Erase all of a block that is in no program: what it uses has one use less."""
+    for op in reversed(list(block.ops)):
+        block.erase_op(op)
 
 
 def silence(block: Block) -> None:

@@ -71,3 +71,38 @@ func.func @extents(%x: tensor<8xf64>, %n: index) -> tensor<8xf64> {
   %g = nt.vjp replay @f(%x, %n : tensor<8xf64>, index) cotangents(%x : tensor<8xf64>) wrt [0] of [0] -> (tensor<8xf64>)
   func.return %g : tensor<8xf64>
 }
+
+// -----
+
+func.func private @f(%x: tensor<8xf64>, %n: index) -> tensor<8xf64> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // expected-error @below {{a loop keeps one snapshot or more}}
+  %r = scf.for %k = %c0 to %n step %c1 iter_args(%h = %x) -> (tensor<8xf64>) {
+    %0 = nt.sin %h : tensor<8xf64>
+    scf.yield %0 : tensor<8xf64>
+  } {nt.snapshots = 0 : i64}
+  func.return %r : tensor<8xf64>
+}
+func.func @none(%x: tensor<8xf64>, %n: index) -> tensor<8xf64> {
+  %g = nt.vjp replay @f(%x, %n : tensor<8xf64>, index) cotangents(%x : tensor<8xf64>) wrt [0] of [0] -> (tensor<8xf64>)
+  func.return %g : tensor<8xf64>
+}
+
+// -----
+
+func.func private @f(%x: tensor<8xf64>, %n: index) -> tensor<8xf64> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %k = %c0 to %n step %c1 iter_args(%h = %x) -> (tensor<8xf64>) {
+    // expected-error @below {{a call that happens once cannot run again: the loop around it has nt.snapshots}}
+    %0 = nt.custom_call ordered "mine"() : () -> tensor<8xf64>
+    %1 = nt.multiply %h, %0 : tensor<8xf64>
+    scf.yield %1 : tensor<8xf64>
+  } {nt.snapshots = 2 : i64}
+  func.return %r : tensor<8xf64>
+}
+func.func @once(%x: tensor<8xf64>, %n: index) -> tensor<8xf64> {
+  %g = nt.vjp replay @f(%x, %n : tensor<8xf64>, index) cotangents(%x : tensor<8xf64>) wrt [0] of [0] -> (tensor<8xf64>)
+  func.return %g : tensor<8xf64>
+}

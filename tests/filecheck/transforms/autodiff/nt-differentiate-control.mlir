@@ -113,3 +113,31 @@ func.func @counted(%x: tensor<f64>, %c: tensor<f64>) -> (tensor<f64>, tensor<f64
   %y, %g = nt.vjp @until(%x : tensor<f64>) cotangents(%c : tensor<f64>) wrt [0] of [0] -> (tensor<f64>, tensor<f64>)
   func.return %y, %g : tensor<f64>, tensor<f64>
 }
+
+// With snapshots the forward loop keeps three states, and parts of it run again from them; it checks once.
+func.func private @checked(%x: tensor<4xf64>, %p: i1, %n: index) -> tensor<4xf64> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %k = %c0 to %n step %c1 iter_args(%h = %x) -> (tensor<4xf64>) {
+    cf.assert %p, "no"
+    %e = nt.tanh %h : tensor<4xf64>
+    scf.yield %e : tensor<4xf64>
+  } {nt.snapshots = 3 : i64}
+  func.return %r : tensor<4xf64>
+}
+
+// CHECK-LABEL: func.func @snapshots
+// CHECK: nt.empty : tensor<3x4xf64>
+// CHECK: scf.for
+// CHECK: scf.if
+// CHECK: cf.assert
+// CHECK: nt.tanh
+// CHECK-NOT: cf.assert
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK: nt.tanh
+// CHECK: func.return
+func.func @snapshots(%x: tensor<4xf64>, %p: i1, %n: index, %c: tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>) {
+  %y, %g = nt.vjp @checked(%x, %p, %n : tensor<4xf64>, i1, index) cotangents(%c : tensor<4xf64>) wrt [0] of [0] -> (tensor<4xf64>, tensor<4xf64>)
+  func.return %y, %g : tensor<4xf64>, tensor<4xf64>
+}
