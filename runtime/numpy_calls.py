@@ -84,6 +84,17 @@ def _bincount(x: np.ndarray, minlength: np.ndarray, weights: Any = None, *, exac
     return counts
 
 
+def _cofactors(a: np.ndarray) -> np.ndarray:
+    """det(a) * inv(a).T, for singular matrices too: the derivative of the determinant."""
+    u, values, vh = np.linalg.svd(a)
+    n = a.shape[-1]
+    others = np.where(np.eye(n, dtype=bool), np.ones_like(values)[..., None], values[..., None, :]).prod(
+        axis=-1
+    )
+    sign = np.linalg.det(u) * np.linalg.det(vh)
+    return np.conj((u * others[..., None, :]) @ vh) * sign[..., None, None]
+
+
 def _residuals(a: np.ndarray, b: np.ndarray, rcond: Any = None) -> np.ndarray:
     """The residuals of np.linalg.lstsq for a matrix of full rank with more rows than columns."""
     _, residuals, rank, _ = np.linalg.lstsq(a, b, rcond)
@@ -134,6 +145,7 @@ NUMPY_CALLS: dict[str, Callable[..., Any]] = {
     "numpy.nanpercentile": np.nanpercentile,
     "numpy.linalg.inv": np.linalg.inv,
     "numpy.linalg.det": np.linalg.det,
+    "numpy.linalg.cofactors": _cofactors,
     "numpy.linalg.slogdet": np.linalg.slogdet,
     "numpy.linalg.cholesky": np.linalg.cholesky,
     "numpy.linalg.qr": np.linalg.qr,

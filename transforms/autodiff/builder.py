@@ -33,6 +33,7 @@ from ...dialects.nt.ops import (
     DimOp,
     ReduceOp,
     ReshapeOp,
+    SliceOp,
     TransposeOp,
     element_of,
     shape_of,
@@ -211,6 +212,17 @@ class Builder:
             return source  # as many elements in all: the one unknown extent is the same
         kind = TensorType(element_of(source), shape_of(like))
         return self.value(ReshapeOp(source, kind, self.sizes_of(like)))
+
+    def fitted(self, source: SSAValue, like: SSAValue) -> SSAValue:
+        """`source`, which has the extents of `like`, with the extents that the type of `like` knows."""
+        shape = shape_of(like)
+        if shape_of(source) == shape:
+            return source
+        if max(shape.count(DYNAMIC_INDEX), shape_of(source).count(DYNAMIC_INDEX)) < 2:
+            return self.reshape(source, like)
+        kind = TensorType(element_of(source), shape)
+        offsets = AffineList.of(*[0] * len(shape))
+        return self.value(SliceOp(source, offsets, [1] * len(shape), kind, self.sizes_of(like)))
 
     def formula(self, value: SSAValue) -> Formula:
         """`value`, with operators."""

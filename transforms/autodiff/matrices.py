@@ -52,9 +52,7 @@ class Matrix:
         """The other operand with the type of this one: extents that one of the types knows."""
         if not isinstance(other, Matrix):
             return self.b.uniform(other, self.value)
-        if other.value.type != self.value.type:
-            return self.b.reshape(other.value, self.value)
-        return other.value
+        return self.b.fitted(other.value, self.value)
 
     def __matmul__(self, other: Matrix) -> Matrix:
         stack = list(range(self.rank - 2))

@@ -53,7 +53,7 @@ class Reverse:
         if cotangent is None or not self.wants(value):
             return
         if cotangent.type != value.type and is_differentiable(value.type):
-            cotangent = self.builder.reshape(cotangent, value)  # extents that one of the types knows
+            cotangent = self.builder.fitted(cotangent, value)  # extents that one of the types knows
         known = self._known.setdefault(value, Cotangent())
         known.masked |= masked or self.masked
         if known.total is None:

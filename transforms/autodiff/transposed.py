@@ -50,7 +50,7 @@ def add_transposed(
     for value, place in zip(wanted, places, strict=True):
         by.set(value, place)
     tangents = rule(op, by)
-    forward = list(b.made)
+    forward = b.made[len(places) :]
     back = Reverse(to.builder, active_values(forward, places), to.rules)
     for tangent, cotangent in zip(tangents, cotangents, strict=True):
         if tangent is not None and cotangent is not None:
@@ -60,7 +60,7 @@ def add_transposed(
         back.masked = False
         cotangent = back.take(place)
         to.add(value, cotangent, masked=back.masked)
-    erase_unused(forward)
+    erase_unused(b.made)
 
 
 def erase_unused(ops: Iterable[Operation]) -> None:

@@ -23,7 +23,7 @@ STACKING = frozenset(
     f"numpy.linalg.{name}"
     for name in (
         *("inv", "det", "slogdet", "cholesky", "qr", "svd", "svdvals", "eigh", "eigvalsh", "pinv"),
-        *("matrix_power", "matrix_rank", "cond"),
+        *("matrix_power", "matrix_rank", "cond", "cofactors"),
     )
 )
 """Functions of one operand whose last two axes are a matrix, and the others a stack of them."""

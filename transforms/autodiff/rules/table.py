@@ -13,6 +13,7 @@ from ....dialects.nt.ops import (
     BroadcastOp,
     CastOp,
     CompositeOp,
+    CustomCallOp,
     DotOp,
     FromScalarOp,
     LoopsOp,
@@ -27,6 +28,7 @@ from ....dialects.nt.ops import (
 from ..control import branches, conditional, counted
 from ..islands import adjoint, tangent
 from . import composites, elementwise, products, reductions, shapes
+from .calls import table as calls
 
 _REVERSE: dict[type[Operation], Callable[..., Any]] = {
     CastOp: shapes.cast_reverse,
@@ -45,6 +47,7 @@ _REVERSE: dict[type[Operation], Callable[..., Any]] = {
     scf.ForOp: counted.for_reverse,
     scf.WhileOp: conditional.while_reverse,
     LoopsOp: adjoint.reverse,
+    CustomCallOp: calls.reverse,
 }
 
 _FORWARD: dict[type[Operation], Callable[..., Any]] = {
@@ -64,6 +67,7 @@ _FORWARD: dict[type[Operation], Callable[..., Any]] = {
     scf.ForOp: counted.for_forward,
     scf.WhileOp: conditional.while_forward,
     LoopsOp: tangent.forward,
+    CustomCallOp: calls.forward,
 }
 
 
