@@ -1,7 +1,8 @@
 """Derivatives of NumPy functions at the nt level, run by the reference interpreter, and compared with differences.
 
 `check(f, x, w)` holds of `nt.jvp` that it is the derivative of `f` as NumPy computes it (central differences in
-float64), and of `nt.vjp` that it is its transpose: <J v, c> = <v, J' c>.
+float64), and of `nt.vjp` that it is its transpose: <J v, c> = <v, J' c>. Of complex numbers <a, b> is the real part of
+sum(a * b), without conjugation, as JAX has it.
 """
 
 from __future__ import annotations
@@ -89,15 +90,25 @@ def run(
     out_like = [
         *[np.zeros((), np.int64)] * own,
         *expected,
-        *([e for e in expected if e.dtype.kind == "f"] if kind == "jvp" else [arguments[k] for k in wrt]),
+        *([e for e in expected if e.dtype.kind in "fc"] if kind == "jvp" else [arguments[k] for k in wrt]),
     ]
     outs = [np.full(np.shape(a), 77, np.asarray(a).dtype) for a in out_like]
-    run_nest(
-        main, [*(np.copy(a) if isinstance(a, np.ndarray) else a for a in (*arguments, *directions)), *outs]
-    )
+    given = [np.copy(a) if isinstance(a, np.ndarray) else a for a in (*arguments, *directions)]
+    run_nest(main, [_parts(a) for a in (*given, *outs)])
     for out, value in zip(outs[own:], expected, strict=False):
         np.testing.assert_allclose(out, value, rtol=1e-9, atol=1e-12)
     return outs[own + len(expected) :]
+
+
+def _parts(value: Any) -> Any:
+    """Memory of complex numbers as that of their parts, along a last axis."""
+    if not isinstance(value, np.ndarray) or value.dtype.kind != "c":
+        return value
+    return (
+        value.view(value.real.dtype).reshape(*value.shape, 2)
+        if value.ndim
+        else value.reshape(1).view(value.real.dtype)
+    )
 
 
 def results_of(f: Callable[..., Any], arguments: Sequence[Any]) -> list[np.ndarray]:
@@ -118,19 +129,25 @@ def check(
     """Forward mode agrees with central differences, and reverse mode is its transpose."""
     rng = np.random.default_rng(7)
     if wrt is None:
-        wrt = [k for k, a in enumerate(arguments) if isinstance(a, np.ndarray) and a.dtype.kind == "f"]
-    tangents = [rng.standard_normal(arguments[k].shape) for k in wrt]
+        wrt = [k for k, a in enumerate(arguments) if isinstance(a, np.ndarray) and a.dtype.kind in "fc"]
+    tangents = [_direction(rng, arguments[k]) for k in wrt]
     forward = run("jvp", f, arguments, tangents, wrt, oracle=oracle, **how)
     moved = []
     for sign in (1, -1):
         near = list(arguments)
         for k, t in zip(wrt, tangents, strict=True):
             near[k] = arguments[k] + sign * STEP * t
-        moved.append([r for r in results_of(oracle or f, near) if r.dtype.kind == "f"])
+        moved.append([r for r in results_of(oracle or f, near) if r.dtype.kind in "fc"])
     for got, ahead, behind in zip(forward, *moved, strict=True):
         np.testing.assert_allclose(got, (ahead - behind) / (2 * STEP), rtol=rtol, atol=rtol)
-    cotangents = [np.asarray(rng.standard_normal(r.shape)) for r in forward]
+    cotangents = [_direction(rng, r) for r in forward]
     backward = run("vjp", f, arguments, cotangents, wrt, oracle=oracle, **how)
-    one = sum(float((a * b).sum()) for a, b in zip(forward, cotangents, strict=True))
-    other = sum(float((a * b).sum()) for a, b in zip(tangents, backward, strict=True))
+    one = sum(float((a * b).sum().real) for a, b in zip(forward, cotangents, strict=True))
+    other = sum(float((a * b).sum().real) for a, b in zip(tangents, backward, strict=True))
     np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
+
+
+def _direction(rng: np.random.Generator, like: np.ndarray) -> np.ndarray:
+    """Random numbers of the shape of an array, complex where it is."""
+    real = np.asarray(rng.standard_normal(like.shape))
+    return real + 1j * rng.standard_normal(like.shape) if like.dtype.kind == "c" else real

@@ -1,5 +1,6 @@
 """Derivatives of what NumPy computes for compiled code: equations, decompositions, transforms, sorting."""
 
+import nestor as nt
 import numpy as np
 import pytest
 from derivative_programs import check
@@ -85,7 +86,36 @@ PROGRAMS = {
     "svdvals, stack": (lambda a: np.linalg.svdvals(a), STACK),
 }
 
-DYNAMIC = ("solve", "solve for a vector", "solve, stacks", "inv, stack", "det", "slogdet", "cholesky", "eigh")
+C = _RNG.standard_normal((3, 6)) + 1j * _RNG.standard_normal((3, 6))
+R = _RNG.standard_normal((3, 6))
+
+for _n in (None, 4, 6, 9):
+    for _name in ("fft", "ifft", "irfft", "hfft"):
+        PROGRAMS[f"{_name} to {_n}"] = (lambda x, name=_name, n=_n: getattr(np.fft, name)(x, n=n), C)
+    for _name in ("fft", "rfft", "ihfft"):
+        PROGRAMS[f"{_name} of reals to {_n}"] = (lambda x, name=_name, n=_n: getattr(np.fft, name)(x, n=n), R)
+for _norm in ("ortho", "forward"):
+    for _name, _x in (("fft", C), ("ifft", C), ("irfft", C), ("hfft", C), ("rfft", R), ("ihfft", R)):
+        PROGRAMS[f"{_name}, {_norm}"] = (
+            lambda x, name=_name, norm=_norm: getattr(np.fft, name)(x, axis=0, norm=norm),
+            _x,
+        )
+PROGRAMS |= {
+    "fft of an odd length": (lambda x: np.fft.irfft(np.fft.rfft(x) * np.arange(3), n=5), R[:, :5]),
+    "fft2": (lambda x: np.fft.fft2(x), C),
+    "ifftn with lengths": (lambda x: np.fft.ifftn(x, s=(4, 5), axes=(0, 1)), C),
+    "rfft2": (lambda x: np.fft.rfft2(x), R),
+    "rfftn with lengths": (lambda x: np.fft.rfftn(x, s=(2, 7), axes=(1, 0)), R),
+    "irfft2": (lambda x: np.fft.irfft2(x), C),
+    "irfftn with lengths": (lambda x: np.fft.irfftn(x, s=(4, 5), axes=(0, 1)), C),
+    "filter": (lambda x: np.fft.irfft(np.exp(-np.arange(4)) * np.fft.rfft(x)), R),
+    "power spectrum": (lambda x: np.abs(np.fft.rfft(x)) ** 2, R),
+}
+
+DYNAMIC = (
+    *("fft to None", "irfft to None", "rfft of reals to None", "filter", "fft2"),
+    *("solve", "solve for a vector", "solve, stacks", "inv, stack", "det", "slogdet", "cholesky", "eigh"),
+)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -96,3 +126,46 @@ def test_derivatives(name):
 @pytest.mark.parametrize("name", DYNAMIC)
 def test_unknown_extents(name):
     check(*PROGRAMS[name], dynamic=True)
+
+
+SECOND = {
+    "solve": (lambda a: np.linalg.solve(a, B).sum() ** 2, A),
+    "inv": (lambda a: (np.linalg.inv(a) ** 3).sum(), A),
+    "det": (lambda a: np.linalg.det(a) ** 2 / 900, A),
+    "slogdet": (lambda a: np.linalg.slogdet(a)[1], A),
+    "cholesky": (lambda a: log_density(a, V), A),
+    "qr": (lambda a: (np.linalg.qr(a)[0] ** 3).sum() + np.linalg.qr(a)[1].sum(), TALL),
+    "eigh": (lambda a: (spectrum(a)[1] ** 2 * np.arange(4)).sum(), A),
+    "svd": (lambda a: (factors(a)[0] ** 2 * np.arange(3)).sum() + factors(a)[1].sum() ** 2, TALL),
+    "pinv": (lambda a: (np.linalg.pinv(a) ** 3).sum(), TALL),
+}
+
+
+@pytest.mark.parametrize("name", SECOND)
+def test_second_derivatives(name):
+    f, a = SECOND[name]
+    gradient = nt.jit(lambda a: nt.grad(f)(a), target="interp")
+    product = nt.jit(lambda a, t: nt.hvp(f, (a,), (t,)), target="interp")
+    t = _RNG.standard_normal(a.shape)
+    expected = (gradient(a + 1e-6 * t) - gradient(a - 1e-6 * t)) / 2e-6
+
+    np.testing.assert_allclose(product(a, t), expected, rtol=1e-5, atol=1e-5)
+
+
+REFUSED = {
+    "a function of the user": (
+        lambda x: nt.custom_call(np.sinc, x, result=nt.spec(x.shape, x.dtype)).sum(),
+        "numpy.sinc",
+    ),
+    "complete and tall": (lambda x: np.linalg.qr(x, mode="complete")[0].sum(), "mode='complete'"),
+    "full and tall": (lambda x: np.linalg.svd(x)[0].sum(), "full_matrices=False"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_has_no_derivative_is_refused_where_it_is(name):
+    f, words = REFUSED[name]
+    with pytest.raises(Exception, match=r"ha(s|ve) (no|a) derivative") as caught:
+        nt.grad(f)(TALL)
+    assert words in str(caught.value)
+    assert "test_calls.py" in str(caught.value)

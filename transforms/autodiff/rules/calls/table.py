@@ -14,7 +14,7 @@ from xdsl.ir import SSAValue
 from .....dialects.nt.ops import CustomCallOp
 from ...missing import missing
 from ...transposed import Tangents, add_transposed
-from . import linear_algebra
+from . import fourier, linear_algebra
 
 if TYPE_CHECKING:
     from ...forward import Forward
@@ -40,6 +40,7 @@ TANGENTS: dict[str, Tangents] = {
 
 BOTH: dict[str, tuple[Tangents, Callable[..., None]]] = {
     "numpy.linalg.solve": (linear_algebra.solve_forward, linear_algebra.solve_reverse),
+    **{f"numpy.fft.{name}": (fourier.forward, fourier.reverse) for name in fourier.LINES + fourier.SEVERAL},
 }
 """Functions that have a rule for each mode."""
 
