@@ -325,14 +325,22 @@ def _statistic(
     if q is None:
         return call_numpy(graph, name, [values], [extents], **common)
     levels = as_operand(graph, q)
-    if isinstance(q, Static) and not isinstance(q.value, np.ndarray):
-        plain = tuple(q.value) if isinstance(q.value, tuple | list) else q.value
-        return call_numpy(
-            graph, name, [values], [(*extents_of(levels), *extents)], q=_numbers(plain), **common
-        )
+    plain = _constant(q)
+    if plain is not None:
+        return call_numpy(graph, name, [values], [(*extents_of(levels), *extents)], q=plain, **common)
     return call_numpy(
         graph, name, [values, levels], [(*extents_of(levels), *extents)], ordered=True, **common
     )
+
+
+def _constant(q: Value) -> Any:
+    """A number or numbers that are known, lists as tuples; None for others."""
+    if isinstance(q, Static) and not isinstance(q.value, np.ndarray):
+        return _numbers(q.value)
+    if isinstance(q, Group) and q.items:
+        items = tuple([_constant(one) for one in q.items])
+        return None if None in items else items
+    return None
 
 
 def _numbers(q: Any) -> Any:

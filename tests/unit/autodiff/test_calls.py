@@ -112,7 +112,24 @@ PROGRAMS |= {
     "power spectrum": (lambda x: np.abs(np.fft.rfft(x)) ** 2, R),
 }
 
+TIES = np.array([[2.0, 1.0, 2.0, 0.5], [3.0, -1.0, 7.0, 2.0], [0.0, 4.0, 1.5, 2.5]])
+CUBE = _RNG.standard_normal((2, 3, 4))
+PROGRAMS |= {
+    "sort": (lambda x: np.sort(x) * np.arange(6), R),
+    "sort down": (lambda x: np.sort(x, axis=0) * x, R),
+    "sort all": (lambda x: np.sort(x, axis=None)[::2] ** 2, R),
+    "sort nothing": (lambda x: np.sort(x), R[:0]),
+    "partition": (lambda x: np.partition(x, 2)[:, :3].sum(axis=1) * x[:, 0], R),
+    "median": (lambda x: np.median(x), R),
+    "median, odd": (lambda x: np.median(x, axis=0) * x, R),
+    "median of several axes": (lambda x: np.median(x, axis=(0, 2), keepdims=True) * x, CUBE),
+    "quantile": (lambda x: np.quantile(x, 0.3, axis=1) * x[:, 0], R),
+    "quantiles": (lambda x: np.quantile(x, [0.0, 0.4, 1.0], axis=0), R),
+    "percentile": (lambda x: np.percentile(x, 75), R),
+}
+
 DYNAMIC = (
+    *("sort", "sort down", "partition"),
     *("fft to None", "irfft to None", "rfft of reals to None", "filter", "fft2"),
     *("solve", "solve for a vector", "solve, stacks", "inv, stack", "det", "slogdet", "cholesky", "eigh"),
 )
@@ -126,6 +143,13 @@ def test_derivatives(name):
 @pytest.mark.parametrize("name", DYNAMIC)
 def test_unknown_extents(name):
     check(*PROGRAMS[name], dynamic=True)
+
+
+def test_equal_elements_have_one_share_each():
+    gradient = nt.jit(lambda x, w: nt.grad(lambda x: (np.sort(x) * w).sum())(x), target="interp")
+    weights = np.array([1.0, 2.0, 4.0, 8.0])
+
+    np.testing.assert_array_equal(gradient(TIES, weights)[0], [4.0, 2.0, 8.0, 1.0])
 
 
 SECOND = {

@@ -14,7 +14,7 @@ from xdsl.ir import SSAValue
 from .....dialects.nt.ops import CustomCallOp
 from ...missing import missing
 from ...transposed import Tangents, add_transposed
-from . import fourier, linear_algebra
+from . import fourier, linear_algebra, sorting
 
 if TYPE_CHECKING:
     from ...forward import Forward
@@ -40,6 +40,12 @@ TANGENTS: dict[str, Tangents] = {
 
 BOTH: dict[str, tuple[Tangents, Callable[..., None]]] = {
     "numpy.linalg.solve": (linear_algebra.solve_forward, linear_algebra.solve_reverse),
+    "numpy.sort": (sorting.sort_forward, sorting.sort_reverse),
+    "numpy.partition": (sorting.partition_forward, sorting.partition_reverse),
+    **{
+        f"numpy.{name}": (sorting.statistic_forward, sorting.statistic_reverse)
+        for name in ("median", "quantile", "percentile")
+    },
     **{f"numpy.fft.{name}": (fourier.forward, fourier.reverse) for name in fourier.LINES + fourier.SEVERAL},
 }
 """Functions that have a rule for each mode."""
