@@ -104,11 +104,8 @@ def _parts(value: Any) -> Any:
     """Memory of complex numbers as that of their parts, along a last axis."""
     if not isinstance(value, np.ndarray) or value.dtype.kind != "c":
         return value
-    return (
-        value.view(value.real.dtype).reshape(*value.shape, 2)
-        if value.ndim
-        else value.reshape(1).view(value.real.dtype)
-    )
+    whole = np.ascontiguousarray(value).reshape(value.shape)
+    return whole.reshape(-1).view(value.real.dtype).reshape(*value.shape, 2)
 
 
 def results_of(f: Callable[..., Any], arguments: Sequence[Any]) -> list[np.ndarray]:
@@ -150,4 +147,4 @@ def check(
 def _direction(rng: np.random.Generator, like: np.ndarray) -> np.ndarray:
     """Random numbers of the shape of an array, complex where it is."""
     real = np.asarray(rng.standard_normal(like.shape))
-    return real + 1j * rng.standard_normal(like.shape) if like.dtype.kind == "c" else real
+    return np.asarray(real + 1j * rng.standard_normal(like.shape)) if like.dtype.kind == "c" else real

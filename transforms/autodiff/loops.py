@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, complex
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects import nest
 from ...dialects.affine import AffineList
 from ...dialects.nt.ops import EmptyOp, LoopsOp, element_of, shape_of
-from ...dialects.nt.types import storage_type
+from ...dialects.nt.types import kind_of, storage_type
 from .builder import Builder
 
 Extent = SSAValue | int
@@ -109,8 +109,10 @@ def linear_recurrence(builder: Builder, factors: SSAValue, terms: SSAValue, axis
     island.block = op.body.block
     here = AffineList.of(op.iv)
     before = here.map_exprs(lambda e: e - 1)
-    product = island.add(arith.MulfOp(island.load(factor, at(here)), island.load(out, at(before)))).results[0]
-    total = island.add(arith.AddfOp(product, island.load(term, at(here)))).results[0]
+    is_complex = kind_of(element_of(terms)) == "c"
+    multiply, add = (complex.MulOp, complex.AddOp) if is_complex else (arith.MulfOp, arith.AddfOp)
+    product = island.add(multiply(island.load(factor, at(here)), island.load(out, at(before)))).results[0]
+    total = island.add(add(product, island.load(term, at(here)))).results[0]
     island.store(total, out, at(here))
     return island.done()[0]
 

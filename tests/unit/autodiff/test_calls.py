@@ -135,7 +135,14 @@ DYNAMIC = (
 )
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+_SLOW = ("ortho", "forward", "to 9", "svd", "stack", "lstsq", "with lengths", "matrix_power", "qr, ")
+
+
+def _is_slow(name):
+    return any(word in name for word in _SLOW)
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * _is_slow(n)) for n in PROGRAMS])
 def test_derivatives(name):
     check(*PROGRAMS[name])
 
