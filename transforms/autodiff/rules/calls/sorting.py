@@ -5,7 +5,7 @@
     ty = tx[i]              // forward
     cx[i] = cy              // reverse: each place is there once
 
-Of equal elements the one that the sort puts there has it all, as in JAX. Places (argsort, searchsorted) have no derivative.
+Of equal elements the first takes the first place, as in JAX. Places (argsort, searchsorted) have no derivative.
 """
 
 from __future__ import annotations
@@ -90,13 +90,13 @@ def _moved(b: Builder, source: SSAValue, places: SSAValue, axis: int, *, to_plac
 def sort_forward(op: CustomCallOp, by: Forward) -> Tangents:
     b, tangent = by.builder, by.of(op.inputs[0])
     assert tangent is not None
-    return [gathered(b, tangent, _places(b, op.inputs[0], dict(op.arguments.data)), _axis(op))]
+    return [gathered(b, tangent, _places(b, op.inputs[0], _stable(_axis(op))), _axis(op))]
 
 
 def sort_reverse(op: CustomCallOp, cotangents: Tangents, to: Reverse) -> None:
     b, cotangent = to.builder, cotangents[0]
     assert cotangent is not None
-    places = _places(b, op.inputs[0], dict(op.arguments.data))
+    places = _places(b, op.inputs[0], _stable(_axis(op)))
     to.add(op.inputs[0], scattered(b, cotangent, places, _axis(op)))
 
 
