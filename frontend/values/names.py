@@ -9,6 +9,7 @@ import re
 @functools.lru_cache(maxsize=4096)
 def ir_name(name: str) -> str:
     """A Python name in ASCII, as the IR and C need it: `α` is `alpha`, `naïve` is `naive`."""
+    name = name.replace(" ", "_")  # what has no name in Python is described: "argument 1"
     if name.isascii():
         return name
     import unicodedata
