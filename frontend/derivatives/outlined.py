@@ -157,7 +157,11 @@ def outline(
     """
     graph, before = frame.graph, dict(frame.variables)
     if graph.island is not None:
-        raise NotElementwise(f"{label} is {done} in a loop over elements", frame.source.place(node))
+        raise NotElementwise(
+            f"{label} is {done} in a loop over elements",
+            frame.source.place(node),
+            hint="write the loop in Python (for i in range(n): ...), or use nt.vmap",
+        )
     since = next(serials)
     block = Block(arg_types=[t for form in forms for t in form.types()])
     for argument, name in zip(block.args, names, strict=True):

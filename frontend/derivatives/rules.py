@@ -13,7 +13,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from xdsl.dialects import func
 from xdsl.dialects.arith import IndexCastOp
@@ -102,7 +102,7 @@ class _Ruled:
             k for k, leaf in enumerate(self.values) if kind_of_number(self.frame, leaf) in ("f", "c")
         ]
 
-    def _fail(self, message: str, hint: str | None = None, error: Any = DTypeError) -> Any:
+    def _fail(self, message: str, hint: str | None = None, error: Any = DTypeError) -> NoReturn:
         self.frame.fail(self.node, message, hint, error)
 
     def _bound(self) -> list[Value]:
