@@ -17,6 +17,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from ..frame.frame import Frame
 from ..frame.objects import current, is_ref, stored
+from ..interface.structures import Maybe
 from ..numpy_api.elements.selection import where
 from ..values.aliases import TAG, aliases_of, fresh_tag, tag_of
 from ..values.arithmetic import convert, operate
@@ -45,6 +46,7 @@ from ..values.values import (
 )
 from .nest_loops import join
 from .same_values import is_same
+from .structured import RESULT
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,6 +185,8 @@ def joined_form(frame: Frame, node: ast.AST, name: str, a: Form, b: Form, own: b
     """The form of a variable that has one form on one path and another on the other; `own` of objects that only it shows."""
     if a.undefined or b.undefined:
         return b if a.undefined else a
+    if name == RESULT and (_may_be_none(a) or _may_be_none(b)) and not (_is_none(a) and _is_none(b)):
+        return _maybe(frame, node, a, b)
     if (
         a.items is not None
         and b.items is not None
@@ -233,6 +237,27 @@ def joined_form(frame: Frame, node: ast.AST, name: str, a: Form, b: Form, own: b
     return replace(a, extents=extents, aliases=aliases, order=a.order if a.order == b.order else None)
 
 
+def _is_none(form: Form) -> bool:
+    return isinstance(form.fixed, Static) and form.fixed.value is None
+
+
+def _may_be_none(form: Form) -> bool:
+    return form.sequence is Maybe or _is_none(form)
+
+
+def _maybe(frame: Frame, node: ast.AST, a: Form, b: Form) -> Form:
+    """The form of what a function returns that returns None on some paths."""
+    given = [
+        form.items[1] if form.sequence is Maybe and form.items is not None else form
+        for form in (a, b)
+        if not _is_none(form)
+    ]
+    inner = _of_number(frame, given[0] if len(given) == 1 else joined_form(frame, node, RESULT, *given))
+    if inner.fixed is not None and not isinstance(inner.fixed, Group):
+        _fail_forms(frame, node, RESULT, a, b)
+    return Form(items=(Form(bool), inner), sequence=Maybe)
+
+
 def _visible(frame: Frame, one: Affine, other: Affine) -> Affine | None:
     """An extent that is equal on both paths, of values that are known behind them."""
     seen = frame.graph.visible(one)
@@ -261,6 +286,15 @@ def flatten(frame: Frame, form: Form, value: Value) -> list[SSAValue]:
     """The tensors of a value that has `form`, or may take it."""
     if form.ref is not None:
         return []
+    if (
+        form.sequence is Maybe
+        and value is not UNBOUND
+        and not (isinstance(value, Group) and value.kind is Maybe)
+    ):
+        assert form.items is not None
+        is_given = not (isinstance(value, Static) and value.value is None)
+        flag = convert(frame.graph, Static(is_given), form.items[0].dtype).ssa
+        return [flag, *flatten(frame, form.items[1], value if is_given else UNBOUND)]
     if form.items is not None:
         if not isinstance(value, Group):
             return [ssa for leaf in form.leaves() for ssa in _zeros(frame, leaf)]

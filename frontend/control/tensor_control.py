@@ -403,6 +403,8 @@ def _are_sole(frame: Frame, name: str, before: dict[str, Value]) -> bool:
 def _differs(a: Form, b: Form) -> bool:
     if a.ref != b.ref or a.own != b.own or a.undefined != b.undefined:
         return True
+    if (a.items is None) != (b.items is None) or (a.fixed is None) != (b.fixed is None):
+        return True
     if a.items is not None and b.items is not None:
         return any(_differs(x, y) for x, y in zip(a.items, b.items, strict=True))
     if a.aliases != b.aliases or a.order != b.order or a.options != b.options:

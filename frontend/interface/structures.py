@@ -18,6 +18,15 @@ from .ordinary import attributes_of, is_ordinary
 from .spec import ScalarSpec, Spec
 from .static_values import why_refused
 
+
+class Maybe:
+    """The class of a result that is None where the first of its two items is False, and else the second one."""
+
+    def __new__(cls, items: Sequence[Any]) -> Any:
+        given, value = items
+        return value if given else None
+
+
 LEAVES = frozenset((np.ndarray, int, float, bool, str, type(None), Spec, ScalarSpec))
 """Types that are certainly not structures."""
 

@@ -273,7 +273,6 @@ PROGRAMS = [
         gauss_jordan_inverse,
         lambda r, k: (r.standard_normal(((4, 6, 3)[k],) * 2) if k < 2 else np.zeros((3, 3)),),
         tolerance=1e-9,
-        refused="on one path and None on another",
     ),
     Program(
         block_thomas,
