@@ -97,18 +97,21 @@ def _hypot_scaled(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
 
 
 def _log_of_sum(
-    exponential: type[Operation], logarithm: Callable[[Emitter, SSAValue], SSAValue], log_of_two: float
+    exponential: type[Operation], logarithm: Callable[[Emitter, SSAValue], SSAValue]
 ) -> Callable[..., SSAValue]:
-    """The larger plus log(1 + exp(-difference)); equal operands (infinities) have no difference to take."""
+    """The larger plus log(1 + exp(-difference)); equal infinities have no difference to take.
+
+    Where operands are equal both choices are those of the second one, so that derivatives of this are right there too.
+    """
 
     def expand(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
         difference = e.op(arith.SubfOp, (a, b))
-        distance = _math(e, math.AbsFOp, difference)
-        larger = e.select(e.cmp("ogt", difference, e.const(0.0, a.type)), a, b)
-        term = logarithm(e, _math(e, exponential, e.op(arith.NegfOp, (distance,))))
-        same = _add(e, a, e.const(log_of_two, a.type))
-        unequal = e.select(e.cmp("uno", difference, difference), difference, _add(e, larger, term))
-        return e.select(e.cmp("oeq", a, b), same, unequal)
+        is_first = e.cmp("ogt", difference, e.const(0.0, a.type))
+        larger = e.select(is_first, a, b)
+        below = e.select(is_first, e.op(arith.NegfOp, (difference,)), difference)
+        total = _add(e, larger, logarithm(e, _math(e, exponential, below)))
+        infinite = e.select(e.cmp("oeq", a, b), a, difference)
+        return e.select(e.cmp("uno", difference, difference), infinite, total)
 
     return in_single(expand)
 
@@ -121,8 +124,8 @@ def _log1p_base_two(e: Emitter, a: SSAValue) -> SSAValue:
     return _multiply(e, _log1p(e, a), e.const(1.0 / python_math.log(2.0), a.type))
 
 
-logaddexp = _log_of_sum(math.ExpOp, _log1p, python_math.log(2.0))
-logaddexp2 = _log_of_sum(math.Exp2Op, _log1p_base_two, 1.0)
+logaddexp = _log_of_sum(math.ExpOp, _log1p)
+logaddexp2 = _log_of_sum(math.Exp2Op, _log1p_base_two)
 
 
 # --- the bits of a float ---------------------------------------------------------------------------------

@@ -31,7 +31,6 @@ from xdsl.traits import SymbolTable, is_side_effect_free
 from xdsl.transforms.canonicalize import CanonicalizePass
 
 from ...dialects.diagnostic import fail
-from ...dialects.nest import IndexOp
 from ...dialects.nt.batch_op import BatchOp
 from ...dialects.nt.composite_op import CompositeOp
 from ...dialects.nt.derivative_ops import JvpOp, OfFunction, StopGradientOp, VjpOp
@@ -42,6 +41,7 @@ from .activity import active_values, useful_values
 from .builder import Builder
 from .control.snapshots import ask_for_snapshots
 from .forward import Forward
+from .islands.primal import may_stop
 from .opened import opened
 from .replays import drop_calls
 from .reverse import Reverse
@@ -203,7 +203,7 @@ def _expand_vjp(op: VjpOp, callee: func.FuncOp) -> None:
     builder.location = op.location
     gradients = [_or_zeros(to.take(v), v, builder) for v in copies.starts]
     _replace(op, gradients if op.is_replay else [*map(to.now, results), *gradients])
-    _erase_unused_islands(ops, op.is_replay)
+    _erase_unused(ops, op.is_replay)
     copies.undo()
 
 
@@ -220,16 +220,16 @@ def _expand_jvp(op: JvpOp, callee: func.FuncOp) -> None:
     results = [by.now(v) for v in results]
     tangents = [_or_zeros(by.of(results[k]), results[k], builder) for k in op.of_indices]
     _replace(op, tangents if op.is_replay else [*results, *tangents])
-    _erase_unused_islands(ops, op.is_replay)
+    _erase_unused(ops, op.is_replay)
     copies.undo()
 
 
-def _erase_unused_islands(ops: Sequence[Operation], is_replay: bool) -> None:
-    """Erase the islands of the function that only it needed, where they check nothing (in a replay: or did before)."""
+def _erase_unused(ops: Sequence[Operation], is_replay: bool) -> None:
+    """Erase what only the function needed. Islands that check something stay, but not in a replay: they have checked it."""
     for op in reversed(ops):
-        if not isinstance(op, LoopsOp) or op.parent is None or any(r.first_use for r in op.results):
+        if op.parent is None or not op.results or any(r.first_use for r in op.results):
             continue
-        if is_replay or not any(isinstance(o, IndexOp | cf.AssertOp | func.CallOp) for o in op.body.walk()):
+        if (is_replay or not may_stop(op)) if isinstance(op, LoopsOp) else is_side_effect_free(op):
             op.parent.erase_op(op)
 
 

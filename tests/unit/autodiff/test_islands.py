@@ -196,6 +196,92 @@ def from_the_end(x):
     return y
 
 
+def extremes_of_rows(x):
+    y = np.zeros(x.shape[0])
+    for i in range(x.shape[0]):
+        y[i] = x[i].max() * x[i].sum() - x[i, 1:].min()
+    return y
+
+
+def products_of_rows(x):
+    y = np.zeros(x.shape[0])
+    for i in range(x.shape[0]):
+        y[i] = x[i].prod() + x[i, :3].prod()
+    return y
+
+
+def functions(x):
+    y = np.zeros(x.shape[0])
+    for i in range(x.shape[0]):
+        y[i] = np.hypot(x[i], 1.5) + np.logaddexp(x[i], 0.3) * np.tanh(x[i]) + abs(x[i])
+        y[i] += np.maximum(x[i], 0.1) - np.sign(x[i]) * np.arctan2(x[i], 2.0) + np.clip(x[i], -0.5, 0.5)
+        y[i] += np.remainder(x[i], 0.7) + (x[i] // 0.7) * x[i] + x[i] ** 3
+    return y
+
+
+def bodies(p):
+    f = np.zeros(p.shape)
+    for i in range(p.shape[0]):
+        for j in range(p.shape[0]):
+            if i != j:
+                d = p[j] - p[i]
+                r = np.sqrt((d * d).sum() + 0.1)
+                f[i] += d / r**3
+    return f
+
+
+def softmax_of_rows(x):
+    y = np.zeros(x.shape)
+    for i in range(x.shape[0]):
+        e = np.exp(x[i] - x[i].max())
+        y[i] = e / e.sum()
+    return y
+
+
+def product(a, b):
+    c = np.zeros((a.shape[0], b.shape[0]))
+    for i in range(a.shape[0]):
+        for j in range(b.shape[0]):
+            for k in range(a.shape[1]):
+                c[i, j] += a[i, k] * b[j, k]
+    return c
+
+
+def substitution(a, b):
+    x = np.zeros(b.shape[0])
+    for i in range(b.shape[0]):
+        s = b[i]
+        for j in range(i):
+            s -= a[i, j] * x[j]
+        x[i] = s / (a[i, i] + 3)
+    return x
+
+
+def steps_in_time(u):
+    u = u.copy()
+    for _ in range(3):
+        u[1:-1] = u[1:-1] + 0.1 * (u[:-2] - 2 * u[1:-1] + u[2:])
+    return u
+
+
+def interpolated(x, at):
+    y = np.zeros(at.shape[0])
+    for k in range(at.shape[0]):
+        i = int(np.floor(at[k]))
+        w = at[k] - i
+        y[k] = (1 - w) * x[i, 0] + w * x[i + 1, 0]
+    return y
+
+
+def until(x):
+    s = 0.0
+    for i in range(x.shape[0]):
+        if x[i] > 1.0:
+            break
+        s += x[i] * 2
+    return s
+
+
 def outer_scalar(x, s):
     c = np.sin(s.sum())
     y = np.zeros(x.shape[0])
@@ -269,6 +355,20 @@ PROGRAMS = {
     "staged": (staged, V),
     "histogram": (histogram_weights, I, V[:4]),
     "from the end": (from_the_end, V),
+    "extremes of rows": (extremes_of_rows, X),
+    "products of rows": (products_of_rows, X),
+    "product with a zero": (products_of_rows, np.where(np.arange(5) == 2, 0.0, X)),
+    "functions": (functions, V),
+    "bodies": (bodies, X),
+    "softmax of rows": (softmax_of_rows, X),
+    "matrix product": (product, X, Y),
+    "substitution": (substitution, X[:, :4], V[:4]),
+    "steps in time": (steps_in_time, V),
+    "interpolated": (interpolated, X, np.array([0.3, 1.7, 2.2])),
+    "until": (until, V),
+    "convolve": (lambda v, w: np.convolve(v, w[:3]), V, W),
+    "diff and gradient": (lambda v: np.diff(v, n=2) * np.gradient(v)[2:], V),
+    "block and kron": (lambda x, y: np.block([[x, y]]).sum(0)[:3] * np.kron(x[:1], y[:1])[0, :3], X, Y),
     "outer scalar": (outer_scalar, V, W),
     "several": (several, V, W),
     "overwritten by a constant": (overwritten_constant, V),
@@ -363,3 +463,84 @@ def test_what_was_not_chosen_is_no_nan():
 
     (gradient,) = run("vjp", safe, [np.array([0.0, 1.0, 4.0])], [np.ones(3)], [0])
     np.testing.assert_array_equal(gradient, [0.0, 0.5, 0.25])
+
+
+def test_extremes_that_tie_share():
+    def largest(x):
+        y = np.zeros(x.shape[0])
+        for i in range(x.shape[0]):
+            y[i] = x[i].max()
+        return y
+
+    x = np.array([[1.0, 3.0, 3.0, 3.0], [2.0, 2.0, 0.0, 1.0]])
+    (gradient,) = run("vjp", largest, [x], [np.array([6.0, 4.0])], [0])
+    np.testing.assert_array_equal(gradient, [[0, 2, 2, 2], [2, 2, 0, 0]])
+    (tangent,) = run("jvp", largest, [x], [np.array([[9.0, 1, 2, 6], [3, 5, 9, 9]])], [0])
+    np.testing.assert_array_equal(tangent, [3.0, 4.0])
+
+
+def test_a_function_that_is_smooth_where_its_operands_tie():
+    def f(x, w):
+        y = np.zeros(x.shape[0])
+        for i in range(x.shape[0]):
+            y[i] = np.logaddexp(x[i], w[i]) + np.logaddexp2(x[i], w[i])
+        return y
+
+    x = np.array([1.0, -2.0, 0.0])
+    for gradient in run("vjp", f, [x, x.copy()], [np.ones(3)], [0, 1]):
+        np.testing.assert_allclose(gradient, [1.0, 1.0, 1.0], rtol=1e-12)
+
+
+SECOND = {
+    "gather": lambda x: np.sum(x[[0, 2, 2]] ** 3),
+    "concatenate": lambda x: np.sum(np.concatenate([x, x * x]) ** 2),
+    "sum of squares": lambda x: sum_of_squares(x) ** 2,
+    "recurrence": lambda x: np.sum(recurrence(x * x) ** 2),
+    "functions": lambda x: np.sum(functions(x)),
+    "branches": lambda x: np.sum(branches(x) ** 2),
+    "pad": lambda x: np.sum(np.pad(x, 2, mode="reflect") ** 3),
+    "rows scaled": lambda x: np.sum(rows_scaled(x.reshape(2, 3)) ** 3),
+}
+
+
+@pytest.mark.parametrize("name", SECOND)
+def test_second_derivatives(name):
+    f = SECOND[name]
+    x, d = V.copy(), _RNG.standard_normal(V.shape)
+    gradient = nt.grad(f)
+    expected = (gradient(x + 1e-5 * d) - gradient(x - 1e-5 * d)) / 2e-5
+    forward = nt.hvp(f, (x,), (d,))
+    reverse = nt.grad(lambda x: np.sum(nt.grad(f)(x) * d))(x)
+    for got in (forward, reverse):
+        np.testing.assert_allclose(got, expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_values_by_the_processor(dtype):
+    @nt.jit
+    def loss(x, y, i):
+        z = np.concatenate([x[i], y])
+        z[1:] += 0.5 * z[:-1] * y[0]
+        for k in range(1, z.shape[0]):
+            z[k] = z[k] + 0.25 * z[k - 1]
+        return (z * z).sum()
+
+    gradient = nt.grad(loss, argnums=(0, 1))
+    for rows in (4, 2, 7):
+        x, y = (_RNG.standard_normal((n, 3)).astype(dtype) for n in (rows, 2))
+        i = _RNG.integers(-rows, rows, 5)
+        exact = [np.zeros_like(a, np.float64) for a in (x, y)]
+        for a, e in zip((x, y), exact, strict=True):
+            for place in np.ndindex(a.shape):
+                near = [b.astype(np.float64) for b in (x, y)]
+                ends = []
+                for sign in (1, -1):
+                    moved = [b.copy() for b in near]
+                    moved[0 if a is x else 1][place] += sign * 1e-6
+                    ends.append(loss.__wrapped__(*moved, i))
+                e[place] = (ends[0] - ends[1]) / 2e-6
+        for got, e in zip(gradient(x, y, i), exact, strict=True):
+            assert got.dtype == dtype
+            np.testing.assert_allclose(got, e, rtol=2e-4 if dtype == np.float32 else 1e-6, atol=1e-4)
+    with pytest.raises(IndexError):
+        gradient(x, y, np.array([0, 99]))

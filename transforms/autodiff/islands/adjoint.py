@@ -30,6 +30,7 @@ from ....dialects.nt.ops import ConstantOp, EmptyOp, LoopsOp
 from ..loops import empty_like
 from ..reverse import Reverse
 from .directions import turn_loops
+from .extremes import of_term, require_reduction
 from .placement import first_are_stores
 from .primal import END, INPUT, START, Primal
 from .recompute import Recompute
@@ -91,6 +92,8 @@ class _Adjoint:
         """Whether an operation leaves some of its operands out."""
         if isinstance(op, IfOp):
             return True
+        if isinstance(op, AccumulateOp):
+            return op.combiner.data in ("maximum", "minimum") and op.memrefs[0] in self._primal.active
         return bool(op.results) and op.results[0] in self._primal.active and is_choice(op)
 
     def run(self) -> None:
@@ -230,13 +233,13 @@ class _Adjoint:
     def _accumulated(self, op: AccumulateOp) -> None:
         if not any(m in self._primal.active for m in op.memrefs):
             return
-        combiner = op.combiner.data
-        if combiner != "add":
-            raise refused(
-                op, f"'accumulate {combiner}' into {buffer_name(op.memrefs[0])} is not differentiated yet"
-            )
+        is_sum, at = op.combiner.data == "add", self._values.indices(op.indices)
+        if not is_sum:
+            require_reduction(op, self._primal)
         if op.values[0] in self._primal.active:
-            cotangent = self._put(LoadOp(self._cotangents[op.memrefs[0]], self._values.indices(op.indices)))
+            cotangent = self._put(LoadOp(self._cotangents[op.memrefs[0]], at))
+            if not is_sum:
+                cotangent = of_term(op, cotangent, at, self._values, self._by)
             self._add(op.values[0], cotangent, Domain(op.where, op.mask))
 
     def _scalar(self, op: Operation) -> None:

@@ -16,7 +16,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ....analysis.nest.sets.accesses import Access
 from ....analysis.nest.sets.dependence import Dependences
-from ....dialects.nest import LoadOp, StoreOp
+from ....dialects.nest import IndexOp, LoadOp, StoreOp
 from ....dialects.nt.ops import EmptyOp, LoopsOp
 from ...nest.cleanup.prove_bounds import prove_bounds
 from .activity import stored_by, useful, varied
@@ -80,6 +80,19 @@ class Primal:
             for access in self.writes(store.memref)
             if any(v in self.active for v in stored_by(access.op))
         )
+
+
+def may_stop(op: LoopsOp) -> bool:
+    """Whether an island checks or prints something, other than an index that is certain to be in bounds."""
+
+    def acts(op: Operation) -> bool:
+        return any(isinstance(inner, IndexOp | cf.AssertOp | CallOp) for inner in op.walk())
+
+    if not acts(op):
+        return False
+    function = as_function(op, Surroundings(op)).function
+    prove_bounds(function)
+    return acts(function)
 
 
 def _erase_prints(function: FuncOp) -> None:

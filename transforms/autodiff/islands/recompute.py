@@ -27,6 +27,11 @@ from .refusals import refused
 Contents = Callable[[SSAValue, str], SSAValue]
 """The buffer in the adjoint that holds the contents (`INPUT`, `START`, `END`) of a buffer of the primal."""
 
+Change = Callable[
+    [StoreOp | AccumulateOp, SSAValue, AffineList, Callable[[Operation], object]], tuple[SSAValue, str]
+]
+"""What becomes of the value of a statement, and how it is accumulated."""
+
 
 def overwritten(load: LoadOp, primal: Primal) -> NestorError:
     """The error for a value that the derivative needs and that is not there any more."""
@@ -101,6 +106,7 @@ class Recompute(_Values):
     def __init__(self, primal: Primal, contents: Contents):
         self.primal, self._contents = primal, contents
         self._known: dict[SSAValue, SSAValue] = {}
+        self._buffers: dict[tuple[SSAValue, str], SSAValue] = {}
         self._place: dict[Block, tuple[Block, list[Operation]]] = {}
         self.in_order: set[ForOp] = set()
         """Loops that run again as they ran."""
@@ -144,16 +150,27 @@ class Recompute(_Values):
 
     def _refilled(self, alloc: AllocOp) -> SSAValue:
         """A buffer with the final contents of one of the island's own."""
-        known = self._known.get(alloc.memref)
+        return self.beside(alloc, "", None)
+
+    def beside(self, alloc: AllocOp, name: str, change: Change | None) -> SSAValue:
+        """A buffer like one of the island's own, with what `change` makes of each value that is stored or accumulated.
+
+        `change` gets the statement, its value, where its element is and how to insert operations; it gives another
+        value, and how that is accumulated. The loads of the buffer are left out.
+        """
+        key = alloc.memref, name
+        known = self._buffers.get(key)
         if known is None:
             block = alloc.parent
             assert block is not None and isinstance(alloc.memref.type, MemRefType)
-            new = AllocOp(alloc.label.data, alloc.memref.type, [self.value(s) for s in alloc.sizes])
+            new = AllocOp(
+                f"{alloc.label.data}{name}", alloc.memref.type, [self.value(s) for s in alloc.sizes]
+            )
             new.location = alloc.location
             self.at_start(block, new)
-            known = self._known[alloc.memref] = new.memref
-            refill = _Refill(self, alloc, lambda op: self.at_start(block, op), {alloc.memref: known})
-            refill.run(block)
+            known = self._buffers[key] = new.memref
+            own = {alloc.memref: known}
+            _Refill(self, alloc, lambda op: self.at_start(block, op), own, change).run(block)
         return known
 
 
@@ -166,13 +183,15 @@ class _Refill(_Values):
         alloc: AllocOp,
         insert: Callable[[Operation], object],
         known: dict[SSAValue, SSAValue],
+        change: Change | None,
     ):
         self._outer, self._alloc, self._insert, self._known = outer, alloc, insert, known
+        self._change = change
 
     def run(self, block: Block) -> None:
         """Run what is in a block again, as far as it is about the buffer."""
         for op in block.ops:
-            if isinstance(op, LoadOp) and op.memref is self._alloc.memref:
+            if isinstance(op, LoadOp) and op.memref is self._alloc.memref and self._change is None:
                 # where it stands: the buffer changes
                 self._known[op.result] = self.make(op, self._insert)
             elif any(is_inside(a.op, op) for a in self._outer.primal.writes(self._alloc.memref)):
@@ -194,6 +213,8 @@ class _Refill(_Values):
 
     def _again(self, op: Operation) -> Operation:
         if isinstance(op, StoreOp) or (isinstance(op, AccumulateOp) and op.combine is None):
+            if self._change is not None:
+                return self._changed(op, self._change)
             return op.clone({v: self.value(v) for v in op.operands})
         if isinstance(op, ForOp):
             body = Block(arg_types=[IndexType()])
@@ -208,13 +229,24 @@ class _Refill(_Values):
             return IfOp(self.value(op.condition), *regions)
         raise refused(op, f"it needs again what '{op.name}' has written to {buffer_name(self._alloc.memref)}")
 
+    def _changed(self, op: StoreOp | AccumulateOp, change: Change) -> Operation:
+        at = self.indices(op.indices)
+        where = None if op.where is None else self.indices(op.where)
+        mask = None if op.mask is None else self.value(op.mask)
+        value = op.value if isinstance(op, StoreOp) else op.values[0]
+        new, combiner = change(op, self.value(value), at, self._insert)
+        buffer = self._known[self._alloc.memref]
+        if isinstance(op, StoreOp):
+            return StoreOp(new, buffer, at, where=where, mask=mask)
+        return AccumulateOp(combiner, [new], [buffer], at, where=where, mask=mask)
+
     def _branch(self, region: Region) -> Region:
         body = Block()
         self._inside(region.block, body, {})
         return Region(body)
 
     def _inside(self, block: Block, body: Block, known: dict[SSAValue, SSAValue]) -> None:
-        _Refill(self._outer, self._alloc, body.add_op, {**self._known, **known}).run(block)
+        _Refill(self._outer, self._alloc, body.add_op, {**self._known, **known}, self._change).run(block)
 
     def _is_own(self, value: SSAValue) -> bool:
         """Whether a value is one of the loops that are made here, or made of what the buffer holds meanwhile."""

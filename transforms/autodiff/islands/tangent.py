@@ -45,6 +45,8 @@ class _Tangent:
         self._active = varied(op, starts)
         self._values: dict[SSAValue, SSAValue] = {}
         self._tangents: dict[SSAValue, SSAValue] = {}
+        self._counts: dict[SSAValue, SSAValue] = {}
+        """Of buffers that hold extremes: how many terms are equal to them so far."""
 
     def run(self) -> list[SSAValue | None]:
         """Put the island with tangents in the place of the old one; gives the tangents of its results."""
@@ -135,6 +137,10 @@ class _Tangent:
         new.location = op.location
         into.add_op(new)
         self._tangents[op.results[0]] = new.results[0]
+        if isinstance(op, AllocOp) and any(map(_is_extreme, (use.operation for use in op.memref.uses))):
+            count = new.clone()
+            into.add_op(count)
+            self._counts[op.memref] = count.results[0]
 
     def _indices(self, indices: AffineList) -> AffineList:
         return indices.substitute_all(self._values)
@@ -151,9 +157,17 @@ class _Tangent:
             tangent = self._tangents.get(op.value)
             if tangent is None:
                 tangent = by.emitter.const(0.0, op.value.type)
+            if op.memref in self._counts:
+                one = StoreOp(
+                    by.emitter.const(1.0, op.value.type), self._counts[op.memref], at, where=where, mask=mask
+                )
+                one.location = op.location
+                into.add_op(one)
             new: Operation = StoreOp(tangent, self._tangents[op.memref], at, where=where, mask=mask)
         else:
             combiner = op.combiner.data
+            if buffers[0] in self._counts:
+                return self._extreme(op, at, into, by)
             if combiner not in ("add", "mul"):
                 name = buffer_name(buffers[0])
                 raise refused(op, f"'accumulate {combiner}' into {name} is not differentiated yet")
@@ -167,6 +181,29 @@ class _Tangent:
                 new = StoreOp(self._of_product(op, at, into, by), beside, at, where=where, mask=mask)
         new.location = op.location
         into.add_op(new)
+
+    def _extreme(self, op: AccumulateOp, at: AffineList, into: Block, by: Scalars) -> None:
+        """The tangent of an extreme is the mean of those of the terms that are equal to it."""
+        where = None if op.where is None else self._indices(op.where)
+        mask = None if op.mask is None else self._values.get(op.mask, op.mask)
+        buffer, kind = op.memrefs[0], op.values[0].type
+
+        def put(new: Operation) -> Operation:
+            new.location = op.location
+            into.add_op(new)
+            return new
+
+        places = (self._values[buffer], self._tangents[buffer], self._counts[buffer])
+        extreme, mean, count = (by.formula(put(LoadOp(b, at)).results[0]) for b in places)
+        term = by.formula(self._values.get(op.values[0], op.values[0]))
+        change = self._tangents.get(op.values[0])
+        change = by.formula(by.emitter.const(0.0, kind) if change is None else change)
+        wins = term > extreme if op.combiner.data == "maximum" else term < extreme
+        ties, more = term.equals(extreme), count + 1.0
+        tangent = wins.where(change, ties.where((mean * count + change) / more, mean))
+        total = wins.where(1.0, ties.where(more, count))
+        put(StoreOp(tangent.value, self._tangents[buffer], at, where=where, mask=mask))
+        put(StoreOp(total.value, self._counts[buffer], at, where=where, mask=mask))
 
     def _of_product(self, op: AccumulateOp, at: AffineList, into: Block, by: Scalars) -> SSAValue:
         """The tangent of an element once it is multiplied."""
@@ -194,3 +231,7 @@ class _Tangent:
             if part is not None:
                 total = part if total is None else by.elementwise("add", total, part)
         self._tangents[op.results[0]] = by.emitter.const(0.0, op.results[0].type) if total is None else total
+
+
+def _is_extreme(op: Operation) -> bool:
+    return isinstance(op, AccumulateOp) and op.combiner.data in ("maximum", "minimum")
