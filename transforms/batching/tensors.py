@@ -159,10 +159,13 @@ def _dot(b: Batcher, op: DotOp) -> bool:
     operands = b.values[op.lhs], b.values[op.rhs]
     if left and right:
         batch = [0, *batch[0]], [0, *batch[1]]
+    before = len(op.free[0])
+    if right and not left and not op.free[1]:  # the other way round, slices come first as they are
+        operands, batch, contract, before = operands[::-1], batch[::-1], contract[::-1], 0
     value = b.value(DotOp(*operands, contract, batch))  # pyright: ignore
     place = 0
     if not (left and right):
-        place = len(op.batch[0]) + (0 if left else len(op.free[0]))
+        place = len(op.batch[0]) + (0 if left else before)
     if place:
         rank = len(shape_of(value))
         value = b.value(TransposeOp(value, [place, *[k for k in range(rank) if k != place]]))

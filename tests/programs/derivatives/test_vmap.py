@@ -70,6 +70,19 @@ def test_objects():
     np.testing.assert_array_equal(got.b, X[:, 0] + 3)
 
 
+def test_loops_over_elements_of_structures():
+    """What has no name of its own, a value in a dict or of `*args`, is read in loops over elements too."""
+
+    def running(params, *more):
+        y = np.zeros_like(params["w"])
+        for i in range(1, len(y)):
+            y[i] = y[i - 1] + params["w"][i] * more[0][i]
+        return y
+
+    want = [running({"w": x}, x) for x in X]
+    np.testing.assert_allclose(nt.vmap(running)({"w": X}, X), want)
+
+
 def test_keywords_are_sliced_along_the_first_axis():
     def f(x, *, w):
         return (x * w).sum()

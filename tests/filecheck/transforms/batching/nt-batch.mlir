@@ -81,6 +81,21 @@ func.func @products(%a: tensor<8x3x4xf32>, %b: tensor<8x4x5xf32>, %c: tensor<3x4
 
 // -----
 
+// A matrix times each of several vectors is one product of matrices, with the slices first.
+func.func private @f(%a: tensor<3x4xf32>, %x: tensor<4xf32>) -> tensor<3xf32> {
+  %0 = nt.dot %a, %x contract [1] x [0] : tensor<3x4xf32>, tensor<4xf32> -> tensor<3xf32>
+  func.return %0 : tensor<3xf32>
+}
+func.func @vectors(%a: tensor<3x4xf32>, %x: tensor<8x4xf32>) -> tensor<8x3xf32> {
+  %0 = nt.batch @f(%a, %x : tensor<3x4xf32>, tensor<8x4xf32>) along [-1, 0] -> (tensor<8x3xf32>)
+  func.return %0 : tensor<8x3xf32>
+}
+// CHECK-LABEL: @vectors
+// CHECK: %[[D:.*]] = nt.dot %x, %a contract [1] x [1] {{.*}} -> tensor<8x3xf32>
+// CHECK: func.return %[[D]]
+
+// -----
+
 // Innermost first: slices of slices.
 func.func private @g(%x: tensor<f32>, %y: tensor<f32>) -> tensor<f32> {
   %0 = nt.multiply %x, %y : tensor<f32>
