@@ -186,6 +186,15 @@ def test_what_is_read_outside_is_read_at_each_call(monkeypatch):
 def test_the_same_function_is_compiled_once():
     assert nt.vmap(weighted, (0, None)) is nt.vmap(weighted, (0, None))
 
+    class Model:
+        def forward(self, x):
+            return (x * 2).sum()
+
+    one, other = Model(), Model()
+    assert nt.vmap(one.forward) is nt.vmap(one.forward)
+    assert nt.vmap(one.forward) is not nt.vmap(other.forward)
+    assert nt.grad(one.forward) is nt.grad(one.forward)
+
 
 def test_a_function_that_is_jitted():
     np.testing.assert_allclose(nt.vmap(nt.jit(weighted), (0, None))(X, W), X @ W)
