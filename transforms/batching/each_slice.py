@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     IntegerType,
+    StringAttr,
     TensorType,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
@@ -43,12 +44,16 @@ from ...dialects.nt import (
 from ...dialects.nt.common import SizedOp
 from ...dialects.nt.ops import CastOp, DotOp, ReduceOp, ScanOp, TransposeOp, element_of, shape_of
 from ...dialects.nt.types import kind_of
+from ...dialects.remarks import remark
 from .batcher import INDEX, Batcher, joined, reads_of
 from .islands import for_each, island
 
 
 def each_slice(b: Batcher, group: Sequence[Operation]) -> None:
     """Run the operations of `group` for each slice, in order."""
+    if len(group) == 1:
+        name = _name(group[0])
+        remark(group[0], f"{name} runs for one slice after the other: it has no form for all slices at once")
     made = {result for op in group for result in op.results}
     results = [
         result
@@ -84,6 +89,11 @@ def each_slice(b: Batcher, group: Sequence[Operation]) -> None:
         b.put(result, stack)
     for value in made.difference(results):
         b.values.pop(value, None)
+
+
+def _name(op: Operation) -> str:
+    target = op.properties.get("target")
+    return f'{op.name} "{target.data}"' if isinstance(target, StringAttr) else op.name
 
 
 def _is_number(kind: Attribute) -> bool:

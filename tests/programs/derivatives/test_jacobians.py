@@ -6,6 +6,7 @@ import pytest
 
 X = np.array([0.5, -1.0, 2.0, 0.25])
 A = np.arange(12.0).reshape(3, 4) / 7 - 0.5
+DYNAMIC = pytest.param({"dynamic": True}, marks=pytest.mark.slow)
 BOTH = pytest.mark.parametrize("jacobian", [nt.jacfwd, nt.jacrev], ids=["jacfwd", "jacrev"])
 
 
@@ -15,7 +16,7 @@ def close(got, want, tolerance=1e-12):
 
 
 @BOTH
-@pytest.mark.parametrize("options", [{}, {"dynamic": True}, {"target": "interp"}], ids=str)
+@pytest.mark.parametrize("options", [{}, DYNAMIC, {"target": "interp"}], ids=str)
 def test_of_a_vector(jacobian, options):
     def f(x, a):
         return a @ np.sin(x)
@@ -103,11 +104,24 @@ def hessian_of_cubes(x):
     return (A.T * (6 * A @ x)) @ A + np.exp(x.sum())
 
 
-@pytest.mark.parametrize("options", [{}, {"dynamic": True}], ids=str)
+@pytest.mark.parametrize("options", [{}, DYNAMIC], ids=str)
 def test_hessian(options):
     h = nt.jit(nt.hessian(cubes), **options)
     for x in (X, X + 1, X[::-1]):
         close(h(x), hessian_of_cubes(x), 1e-10)
+
+
+def rosenbrock(x):
+    return (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum()
+
+
+def test_hessian_of_slices():
+    h = np.zeros((4, 4))
+    for i in range(3):
+        h[i, i] += 1200 * X[i] ** 2 - 400 * X[i + 1] + 2
+        h[i, i + 1] = h[i + 1, i] = -400 * X[i]
+        h[i + 1, i + 1] += 200
+    close(nt.hessian(rosenbrock)(X), h, 1e-10)
 
 
 def test_hessian_of_several_arguments():

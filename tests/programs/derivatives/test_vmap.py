@@ -239,6 +239,16 @@ def test_explain_and_text():
     assert "nest.for" in each.lower(X, W).as_text("nest")
 
 
+def test_what_runs_slice_by_slice_is_said():
+    def counts(k):
+        return np.bincount(k, minlength=3)
+
+    numbers = np.array([[0, 1, 1], [2, 2, 2]])
+    each = nt.vmap(counts)
+    np.testing.assert_array_equal(each(numbers), [[1, 2, 0], [0, 0, 3]])
+    assert "numpy.bincount" in each.explain(numbers) and "one slice after the other" in each.explain(numbers)
+
+
 # ---- effects --------------------------------------------------------------------------------------------
 
 

@@ -1,4 +1,4 @@
-// What nt-batch refuses: shapes and numbers that differ from slice to slice where there is one.
+// What nt-batch refuses, and what it does slowly: shapes and numbers that differ from slice to slice where there is one.
 // RUN: opt-tool %s -p nt-batch --split-input-file --verify-diagnostics
 
 func.func private @f(%x: tensor<4xf32>, %k: tensor<i64>) -> tensor<?xf32> {
@@ -51,4 +51,16 @@ func.func @derivative(%x: tensor<8xf32>) -> tensor<8xf32> {
   // expected-error@+1 {{the function 'f' holds nt.vjp}}
   %r = nt.batch @f(%x : tensor<8xf32>) along [0] -> (tensor<8xf32>)
   func.return %r : tensor<8xf32>
+}
+
+// -----
+
+func.func private @f(%x: tensor<4xi64>) -> tensor<9xi64> {
+  // expected-remark@+1 {{nt.custom_call "numpy.bincount" runs for one slice after the other}}
+  %0 = nt.custom_call "numpy.bincount"(%x) : (tensor<4xi64>) -> tensor<9xi64>
+  func.return %0 : tensor<9xi64>
+}
+func.func @slow(%x: tensor<8x4xi64>) -> tensor<8x9xi64> {
+  %r = nt.batch @f(%x : tensor<8x4xi64>) along [0] -> (tensor<8x9xi64>)
+  func.return %r : tensor<8x9xi64>
 }
