@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
-from types import MethodType
+from types import FunctionType, MethodType
 from typing import Any
 
 from ..interface.errors import NO_CHECKPOINT, DTypeError, UnsupportedError
-from ..interface.forwarders import forwarder, label_of, made_of
+from ..interface.forwarders import ABOUT, OPENED, forwarder, label_of, made_of
 from ..interface.inside import inside
 from ..jit.driver.jit import jit
 from ..jit.driver.jit_function import JitFunction
@@ -190,9 +190,32 @@ def transformed(kind: str, transform: Callable[..., Any], function: Any, **optio
         call = f"_transform(_function{given})".replace("{", "{{").replace("}", "}}") + "({})"
         space = {"_transform": transform, "_function": function}
         made = forwarder(function, name, call, space, kind)
-        return jit(made, **options_of(function))
+        return _jitted(made, function, _chosen(made, **options), **options_of(function))
 
     return _kept((kind, settings, _identity(function)), function, make)
+
+
+def _jitted(
+    made: FunctionType, function: Any, opened: Iterable[str] | None = None, **options: Any
+) -> JitFunction:
+    """A function made of a text; what is wrong with it is said of `function`. `opened` are the parameters that are
+    differentiated, None all."""
+    opened = made.__code__.co_varnames[: made.__code__.co_argcount] if opened is None else opened
+    setattr(made, ABOUT, function)
+    setattr(made, OPENED, frozenset(opened))
+    return jit(made, **options)
+
+
+def _chosen(made: FunctionType, argnums: Any = None, argnames: Any = None, **_: Any) -> list[str]:
+    """The parameters that argnums and argnames mean; what is no parameter is refused when it is called."""
+    code = made.__code__
+    positional = code.co_varnames[: code.co_argcount]
+    if argnums is None and argnames is None:
+        argnums = 0
+    numbers = argnums if isinstance(argnums, tuple) else (argnums,)
+    names = argnames if isinstance(argnames, tuple) else (argnames,)
+    found = [positional[k] for k in numbers if isinstance(k, int) and -len(positional) <= k < len(positional)]
+    return found + [name for name in names if isinstance(name, str)]
 
 
 def _identity(function: Any) -> Any:
@@ -247,7 +270,8 @@ def _called(
         header = ", ".join([*names[0], *names[1]])
         text = f"def {name}({header}):\n    return _transform(_function, {', '.join(groups)}{settings})\n"
         space = {"_transform": transform, "_function": function}
-        return jit(made_of(text, name, space, f"<nt.{kind} of {label_of(function)}"), **_shared(function))
+        made = made_of(text, name, space, f"<nt.{kind} of {label_of(function)}")
+        return _jitted(made, function, **_shared(function))
 
     key = (kind, settings, len(primals), len(tangents), _identity(function))
     return _kept(key, function, make)(*primals, *tangents)
@@ -270,7 +294,7 @@ def _forward(function: Any, kind: str) -> JitFunction:
     def make() -> JitFunction:
         name = f"{kind}_of_{label_of(function)}"
         made = forwarder(function, name, "_function({})", {"_function": function}, kind)
-        return jit(made, **_shared(function))
+        return _jitted(made, function, **_shared(function))
 
     return _kept(("forward", _identity(function)), function, make)
 
@@ -297,7 +321,8 @@ def _backward(
         )
         text = f"def {name}({', '.join([*along, *given])}):\n    return {body}\n"
         space = {"_transform": transform, "_function": function}
-        return jit(made_of(text, name, space, f"<the {what} of {label_of(function)}"), **_shared(function))
+        made = made_of(text, name, space, f"<the {what} of {label_of(function)}")
+        return _jitted(made, function, **_shared(function))
 
     return _kept((what, len(primals), bool(has_aux), _identity(function)), function, make)
 

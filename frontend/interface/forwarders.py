@@ -20,6 +20,21 @@ from .errors import DTypeError
 FORWARDS = "nestor_forwards"
 """The attribute of such a function with the one that its arguments go to."""
 
+ABOUT = "nestor_about"
+"""The attribute of a function made of a text with the one that messages are about: they show where that is defined."""
+
+OPENED = "nestor_opened"
+"""The attribute of a function made of a text with the names of parameters that it differentiates: tuples of numbers are no
+constants there."""
+
+ATTRIBUTES = frozenset((FORWARDS, ABOUT, OPENED))
+"""What functions made of a text have; other attributes may mean anything."""
+
+
+def opened_parameters(function: Any) -> frozenset[str]:
+    """The parameters of a function that are differentiated."""
+    return vars(function).get(OPENED, frozenset()) if type(function) is FunctionType else frozenset()
+
 
 def forwarder(
     function: Callable[..., Any], name: str, call: str, space: dict[str, Any], what: str

@@ -11,12 +11,14 @@ import operator
 import os
 import time
 import tokenize
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 from ...dialects.diagnostic import SourceLocation
 from ...dialects.records import record
+from .custom_rules import CustomRule
 from .errors import UnsupportedError
+from .forwarders import ABOUT
 from .match_statements import without_match
 
 
@@ -29,7 +31,10 @@ class FunctionSource:
     file: str
 
     def place(self, node: ast.AST) -> SourceLocation:
-        """The place of `node`: lines and columns count from 1."""
+        """The place of `node`: lines and columns count from 1. Of what is made of a text, the place of what it is about."""
+        subject = vars(self.function).get(ABOUT)
+        if subject is not None and (place := definition_of(subject)) is not None:
+            return place
         return SourceLocation(self.file, getattr(node, "lineno", 0), getattr(node, "col_offset", -1) + 1)
 
     @property
@@ -47,6 +52,19 @@ class FunctionSource:
         import builtins
 
         return vars(builtins)[name]
+
+
+def definition_of(function: Any) -> SourceLocation | None:
+    """Where a function is defined; None where that is not known."""
+    if isinstance(function, MethodType):
+        function = function.__func__
+    if hasattr(type(function), "lower") or isinstance(function, CustomRule):
+        function = function.function
+    try:
+        source = source_of(function)
+    except UnsupportedError:
+        return None
+    return source.place(source.node)
 
 
 @functools.lru_cache(maxsize=256)

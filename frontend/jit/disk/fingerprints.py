@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ....runtime.disk_cache import blake2b
-from ...interface.forwarders import FORWARDS
+from ...interface.forwarders import ATTRIBUTES
 from ...interface.structures import Again, Structure, parts_of
 from ...interface.versioned import PACKAGE, is_versioned
 
@@ -150,7 +150,7 @@ def _of_builtin(value: Any, depth: int) -> str:
 def _of_function(function: FunctionType, depth: int) -> str:
     if is_versioned(function.__module__) and "<locals>" not in function.__qualname__:
         return f"function:{function.__module__}.{function.__qualname__}:{function.__code__.co_firstlineno}"
-    if vars(function).keys() - {FORWARDS}:
+    if vars(function).keys() - ATTRIBUTES:
         raise Unkeyed(f"the function '{function.__qualname__}', which has attributes")
     return code_of(function, depth)
 

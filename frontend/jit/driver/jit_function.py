@@ -29,6 +29,7 @@ from ...interface.argument_types import (
     without_extents,
 )
 from ...interface.errors import DTypeError, Respecialise, UnsupportedError
+from ...interface.forwarders import opened_parameters
 from ...interface.ordinary import is_ordinary
 from ...interface.outside_arrays import NO_INPUTS, Inputs, can_be_input
 from ...interface.source import source_of
@@ -140,6 +141,8 @@ class JitFunction(Specialiser):
         self._static = static_names(self._names, static_argnums, static_argnames)
         self._constants = constant_names(self._names, constants, self._static)
         self._has_out = "out" in self._names
+        self._opened = opened_parameters(self.function)
+        """Parameters whose tuples are spread even where they are of numbers alone."""
 
     def _present_parts(self) -> list[Any]:
         """What the function consists of that can be replaced."""
@@ -320,7 +323,9 @@ class JitFunction(Specialiser):
         if not simple:
             return self._bound_leaves(args, kwargs)
         for argument in args:
-            if type(argument) not in LEAVES and is_spread(argument):
+            if type(argument) not in LEAVES and (
+                is_spread(argument) or (self._opened and type(argument) is tuple)
+            ):
                 return self._bound_leaves(args, kwargs)
         return self._names, [*args, *self._defaults[count:]], []
 
@@ -346,7 +351,8 @@ class JitFunction(Specialiser):
             if self._spreads and isinstance(value, Default) and is_ordinary(type(value.value)):
                 value = value.value
             leaves: list[tuple[str, Any]] = [(name, value)]
-            is_structure = name not in self._static and is_spread(value, self._spreads)
+            is_opened = name in self._opened and type(value) is tuple
+            is_structure = name not in self._static and (is_opened or is_spread(value, self._spreads))
             if is_structure:
                 structure, leaves = spread(name, value, taken, seen, self._spreads)
                 leaves.insert(0, (name, structure))

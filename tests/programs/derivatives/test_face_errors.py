@@ -179,6 +179,20 @@ def test_the_place_is_that_of_the_call():
     assert "return nt.grad(lambda v: v * 2)(x)\n               ^" in str(caught.value)
 
 
+def test_of_a_derivative_by_itself_the_place_is_that_of_the_function():
+    for call in (
+        lambda: nt.grad(square)(np.arange(3)),
+        lambda: nt.grad(nt.grad(nt.jit(square)))(np.arange(3)),
+    ):
+        with pytest.raises(TypeError) as caught:
+            call()
+        assert "test_face_errors.py:" in str(caught.value)
+        assert "def square(x):" in str(caught.value)
+    with pytest.raises(ValueError, match="tangent 0 has") as caught:
+        nt.jvp(square, (X,), (X[:2],))
+    assert "def square(x):" in str(caught.value)
+
+
 def test_a_pullback_cannot_be_returned():
     def outer(x):
         _, pullback = nt.vjp(square, x)

@@ -368,6 +368,51 @@ def test_objects():
     assert g.scale == pytest.approx(apply(net, X) / 0.5)
 
 
+def test_tuples_of_numbers_are_compiled_once():
+    g = nt.grad(lambda p, shape: p[0] * p[1] ** 2 * shape[0])
+    for k in range(40):
+        np.testing.assert_allclose(g((float(k), 2.0), (3, 4)), (12.0, 12.0 * k))
+    assert g.cache_info()["compiled"] == 1
+    assert nt.jit(g)((1.0, 2.0), (3, 4)) == (12.0, 12.0)
+    assert nt.jvp(lambda p: p[0] * p[1], ((2.0, 3.0),), ((1.0, 0.0),)) == (6.0, 3.0)
+
+
+def test_aux_of_all():
+    def f(x):
+        return (x * x, {"s": x.sum()}), {"positive": x > 0, "n": len(x)}
+
+    @nt.jit
+    def inside(x, t):
+        y, pullback, aux = nt.vjp(f, x, has_aux=True)
+        _, derivative, _ = nt.linearize(f, x, has_aux=True)
+        return y, pullback((t, {"s": 2.0})), derivative(t), nt.jvp(f, (x,), (t,), has_aux=True)[1], aux
+
+    t = np.arange(4.0)
+    y, pullback, aux = nt.vjp(f, W, has_aux=True)
+    _, derivative, _ = nt.linearize(f, W, has_aux=True)
+    outside = y, pullback((t, {"s": 2.0})), derivative(t), nt.jvp(f, (W,), (t,), has_aux=True)[1], aux
+    for found in (outside, inside(W, t)):
+        np.testing.assert_allclose(found[0][0], W * W)
+        np.testing.assert_allclose(found[1][0], 2 * W * t + 2)
+        for tangent in found[2:4]:
+            np.testing.assert_allclose(tangent[0], 2 * W * t)
+            assert tangent[1]["s"] == pytest.approx(6.0)
+        assert found[4]["n"] == 4
+        np.testing.assert_array_equal(found[4]["positive"], W > 0)
+
+
+def test_complex_numbers():
+    z, t = W + 1j * W[::-1], X[0] - 2j
+    np.testing.assert_allclose(nt.jvp(lambda z: z * z, (z,), (t,))[1], 2 * z * t)
+    np.testing.assert_allclose(nt.linearize(np.exp, z)[1](t), np.exp(z) * t)
+    np.testing.assert_allclose(
+        nt.vjp(lambda z: z * z * 1j, z)[1](t)[0], 2j * z * t
+    )  # the transpose, without conjugation
+    np.testing.assert_allclose(nt.grad(lambda x: np.abs(x * (1 + 2j)).sum())(W), np.sqrt(5) * np.sign(W))
+    with pytest.raises(TypeError, match="float64 instead of complex128"):
+        nt.vjp(lambda z: z * z, z)[1](W)
+
+
 class Named:
     def __init__(self, w, sizes):
         self.w, self.sizes, self.name = w, sizes, "net"
