@@ -3,6 +3,7 @@
     n * n          %r = arith.muli %n, %n        wraps around
                    %f = arith.mulf of both as floats: at most 2**-51 of it away from the true product
                    cf.assert |float(%r) - %f| < 2**63 {nestor.kind = "OverflowError"}
+    n << s         %r = arith.shli, cf.assert %r >> s == n
 
 A result that wrapped is a multiple of 2**64 away from the true one, which rounding is not. Checked is what may not fit by
 the bounds of its operands, and is in no loop and no branch, or multiplies a variable that its loop carries. Other
@@ -70,6 +71,8 @@ def check_arithmetic(graph: Graph, name: str, operands: Sequence[Value], result:
         if low >= -_END and high < _END:
             return
     emitter = graph.emitter()
+    if name == "left_shift":
+        return _require(graph, _shifts_back(emitter, _integer(graph, result), *values))
     floats = [emitter.op(arith.SIToFPOp, (v,), f64) for v in values]
     _check(graph, emitter, _integer(graph, result), exact(emitter, *floats))
 
@@ -95,7 +98,10 @@ def _integer(graph: Graph, value: Value) -> SSAValue:
 
 def _check(graph: Graph, emitter: Emitter, value: SSAValue, exact: SSAValue) -> None:
     off = emitter.op(arith.SubfOp, (emitter.op(arith.SIToFPOp, (value,), f64), exact))
-    holds = emitter.cmp("olt", emitter.op(xdsl_math.AbsFOp, (off,)), emitter.const(float(_END), f64))
+    _require(graph, emitter.cmp("olt", emitter.op(xdsl_math.AbsFOp, (off,)), emitter.const(float(_END), f64)))
+
+
+def _require(graph: Graph, holds: SSAValue) -> None:
     check = cf.AssertOp.create(
         operands=(holds,),
         properties={"msg": StringAttr(_TEXT)},
@@ -152,8 +158,11 @@ _RANGES: dict[str, Callable[..., tuple[int, int]]] = {
 }
 
 
-def _shifted(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
-    return e.op(arith.MulfOp, (a, _power(e, e.const(2.0, f64), b)))
+def _shifts_back(e: Emitter, shifted: SSAValue, a: SSAValue, by: SSAValue) -> SSAValue:
+    """Whether no bit is lost: a shift by 64 and more gives 0, which is right for 0 alone."""
+    most = e.const(63, i64)
+    by = e.op(arith.SelectOp, (e.cmp("ult", by, most), by, most))
+    return e.cmp("eq", e.op(arith.ShRSIOp, (shifted, by)), a)
 
 
 def _power(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:
@@ -170,7 +179,7 @@ _EXACT: dict[str, Callable[..., SSAValue]] = {
     "negative": lambda e, a: e.op(arith.NegfOp, (a,)),
     "absolute": lambda e, a: e.op(xdsl_math.AbsFOp, (a,)),
     "floor_divide": lambda e, a, b: e.op(arith.DivfOp, (a, b)),
-    "left_shift": _shifted,
+    "left_shift": lambda e, a, b: a,
     "power": _power,
 }
-"""The result as a float, of floats, by the name of the ufunc."""
+"""The result as a float, of floats, by the name of the ufunc; a shift is shifted back instead."""

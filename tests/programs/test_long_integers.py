@@ -181,3 +181,36 @@ def test_int_of_a_float(dtype, target):
         assert compiled(np.array([-(2.0**63)], dtype)) == -(2**63)
         with pytest.raises(OverflowError):
             compiled(np.array([2.0**63], dtype))
+
+
+def shifted_by_a_loop(x, n):
+    out, s = 0, 0
+    for i in range(len(x)):
+        out |= (int(x[i]) & 127) << s
+        s += n
+    return out
+
+
+def product_of_polynomials(a, b):
+    product = np.zeros(len(a) + len(b) - 1)
+    for i in range(len(a)):
+        product[i : i + len(b)] += a[i] * b
+    return product
+
+
+@TARGETS
+def test_shifts_that_a_loop_makes_longer(target):
+    compiled = nt.jit(shifted_by_a_loop, target=target)
+    for x, n in (([1, 2, 3], 7), ([1] * 9, 7), ([0] * 12, 7), ([0, 0, 1], 31), ([1, 1], 62), ([0, 0], 200)):
+        assert compiled(np.array(x), n) == shifted_by_a_loop(np.array(x), n)
+    for x, n in (([1] * 10, 7), ([0, 0, 1], 32), ([1, 1], 63), ([1, 1], 64), ([1, 1], 200)):
+        with pytest.raises(OverflowError):
+            compiled(np.array(x), n)
+
+
+@TARGETS
+def test_a_loop_of_one_iteration_around_another(target):
+    compiled = nt.jit(product_of_polynomials, target=target, dynamic=True)
+    for a, b in (([2.0], [1.0, 3.0]), ([2.0, 1.0], [1.0, 3.0]), ([2.0], [1.0])):
+        a, b = np.array(a), np.array(b)
+        np.testing.assert_array_equal(compiled(a, b), product_of_polynomials(a, b))

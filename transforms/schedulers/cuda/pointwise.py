@@ -256,7 +256,7 @@ def _bind_rows(outer: list[ForOp], row: ForOp, column: ForOp, block: int, gpu: G
         and not _is_below(blocks(lanes, 2 * unrolled), BLOCKS_LEFT * gpu.multiprocessors)
     ):
         unrolled *= 2
-    unrolled = few or unrolled
+    unrolled = few or (1 if extent == 1 else unrolled)
     width, height = shape(lanes)
     counts = [
         *([around] if outer else []),
