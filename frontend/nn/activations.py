@@ -58,6 +58,7 @@ def log_softmax(x, axis=-1):
     return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
 
 
+@composite
 def logsumexp(x, axis=None, keepdims=False):
     """log(sum(exp(x))) without overflow."""
     largest = np.max(x, axis=axis, keepdims=True)

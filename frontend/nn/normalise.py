@@ -8,11 +8,23 @@ from .composites import composite
 
 
 @composite
-def layer_norm(x, weight=None, bias=None, axis=-1, eps=1e-5):
-    """(x - mean) / sqrt(var + eps) over `axis` (one or several), times `weight`, plus `bias`."""
+def standardised(x, axis, eps):
+    """(x - mean) / sqrt(var + eps) over `axis`."""
     centred = x - np.mean(x, axis=axis, keepdims=True)
     variance = np.mean(centred * centred, axis=axis, keepdims=True)
-    result = centred / np.sqrt(variance + eps)
+    return centred / np.sqrt(variance + eps)
+
+
+@composite
+def divided_by_rms(x, axis, eps):
+    """x / sqrt(mean(x * x) + eps) over `axis`."""
+    return x / np.sqrt(np.mean(x * x, axis=axis, keepdims=True) + eps)
+
+
+@composite
+def layer_norm(x, weight=None, bias=None, axis=-1, eps=1e-5):
+    """(x - mean) / sqrt(var + eps) over `axis` (one or several), times `weight`, plus `bias`."""
+    result = standardised(x, axis, eps)
     if weight is not None:
         result = result * weight
     if bias is not None:
@@ -23,7 +35,7 @@ def layer_norm(x, weight=None, bias=None, axis=-1, eps=1e-5):
 @composite
 def rms_norm(x, weight=None, axis=-1, eps=1e-6):
     """x / sqrt(mean(x * x) + eps) over `axis`, times `weight`."""
-    result = x / np.sqrt(np.mean(x * x, axis=axis, keepdims=True) + eps)
+    result = divided_by_rms(x, axis, eps)
     if weight is not None:
         result = result * weight
     return result
@@ -54,12 +66,12 @@ def batch_norm_training(x, weight=None, bias=None, eps=1e-5, axis=1):
     for k in range(x.ndim):
         if k != position:
             others = (*others, k)
-    mean = np.mean(x, axis=others)
-    centred = x - _along(mean, x, position)
-    var = np.mean(centred * centred, axis=others)
-    result = centred / np.sqrt(_along(var, x, position) + eps)
+    mean = np.mean(x, axis=others, keepdims=True)
+    centred = x - mean
+    var = np.mean(centred * centred, axis=others, keepdims=True)
+    result = standardised(x, others, eps)
     if weight is not None:
         result = result * _along(weight, x, position)
     if bias is not None:
         result = result + _along(bias, x, position)
-    return result, mean, var
+    return result, np.squeeze(mean, others), np.squeeze(var, others)

@@ -12,13 +12,13 @@ from typing import Any
 
 import nestor as nt
 import numpy as np
+from nestor.dialects.parse import parse_module
 from nestor.dialects.registry import make_context
 from nestor.runtime.interp.run import run_nest
 from nestor.transforms.pipelines import expand, name_and_options
 from nestor.transforms.registry import load_pass
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.parser import Parser
 
 STEP = 1e-6
 
@@ -38,7 +38,7 @@ def lowered(
 ) -> tuple[str, func.FuncOp]:
     """The function at the nt level as text, private, and its operation."""
     text = nt.jit(f, dynamic=dynamic).lower(*arguments).as_text("nt")
-    module = Parser(make_context(), text).parse_module()
+    module = parse_module(text)
     function = next(o for o in module.ops if isinstance(o, func.FuncOp) and o.body.blocks)
     function.sym_name, function.sym_visibility = StringAttr("primal"), StringAttr("private")
     return str(module), function
@@ -80,7 +80,7 @@ def run(
 ) -> list[np.ndarray]:
     """The derivatives of `f` by the interpreter, after `passes`; its results are those of `oracle` or `f` itself."""
     primal, function = lowered(f, arguments, **how)
-    module = Parser(make_context(), derivative_text(kind, primal, function, wrt)).parse_module()
+    module = parse_module(derivative_text(kind, primal, function, wrt))
     module.verify()
     run_passes(module, *passes)
     main = next(o for o in module.ops if isinstance(o, func.FuncOp) and o.sym_name.data == "main")

@@ -99,6 +99,8 @@ WHOLE: dict[str, int] = {
     "log_softmax": 1,
     "gelu": 1,
     "layer_norm": 1,
+    "standardised": 1,
+    "divided_by_rms": 1,
     "rms_norm": 1,
     "attention": 3,
 }
