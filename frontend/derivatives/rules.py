@@ -25,6 +25,7 @@ from ...dialects.nt import CompositeOp, FromScalarOp, StopGradientOp, ToScalarOp
 from ...dialects.nt.derivative_ops import is_differentiable
 from ...transforms.autodiff.builder import Builder
 from ..control.forms import Form, built
+from ..control.nest_loops import NotElementwise
 from ..control.same_values import is_same
 from ..frame.frame import Frame
 from ..frame.recursion import call
@@ -51,6 +52,12 @@ def ruled_call(
     graph = frame.graph
     if not graph.outlining:
         return call(frame, node, function, args, kwargs)  # pyright: ignore
+    if graph.island is not None:
+        raise NotElementwise(
+            f"{label_of(function)}, which has a derivative of its own, is called in a loop over elements",
+            frame.source.place(node),
+            hint="call it for whole arrays, or use nt.vmap",
+        )
     made = _Ruled(frame, node, target, function, args, kwargs)
     around = next((one for one in graph.open_rules if one.is_same_call(made)), None)
     if around is not None:

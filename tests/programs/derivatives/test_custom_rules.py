@@ -289,3 +289,60 @@ def test_a_value_from_outside_that_is_differentiated():
     inner = nt.custom_vjp(lambda function, v: function(v), (0,))
     inner.defvjp(lambda function, v: (inner(function, v), None), lambda function, r, c: (c,))
     refused(nt.grad(outer), "uses a value from outside.*differentiated", nt.NestorError)
+
+
+def test_under_vmap_and_jacobians():
+    rows = np.outer(np.arange(1.0, 4.0), X)
+    np.testing.assert_allclose(nt.vmap(nt.grad(lambda x: sine(x, 2.0).sum()))(rows), 20 * np.cos(rows))
+    shared = nt.grad(lambda w: nt.vmap(lambda r: sine(r * w, 2.0))(rows).sum())(X)
+    np.testing.assert_allclose(shared, (20 * np.cos(rows * X) * rows).sum(axis=0))
+    np.testing.assert_allclose(
+        nt.vmap(lambda r: nt.jvp(lambda x: power(x, 2.0), (r,), (r,))[1])(rows), 7 * rows**2
+    )
+    np.testing.assert_allclose(nt.jacrev(lambda x: sine(x, 1.0))(X), np.diag(10 * np.cos(X)))
+    np.testing.assert_allclose(nt.hessian(lambda x: power(x, 2.0).sum())(X), 7 * np.eye(5))
+
+
+def test_in_loops_and_branches():
+    def many(x):
+        for _ in range(20):
+            x = sine(x, 0.1)
+        return x.sum()
+
+    expected, x = np.ones(5), X
+    for _ in range(20):
+        expected, x = expected * np.cos(x), 0.1 * np.sin(x)
+    np.testing.assert_allclose(nt.grad(many)(X), expected)
+
+    def either(x):
+        y = sine(x, 1.0) if x.sum() > 0 else power(x, 2.0)
+        return y.sum()
+
+    positive = np.abs(X)
+    np.testing.assert_allclose(nt.grad(either)(positive), 10 * np.cos(positive))
+    np.testing.assert_allclose(nt.grad(either)(-positive), -7 * positive)
+
+    def elements(x):
+        s = 0.0
+        for i in range(len(x)):
+            s += sine(x[i], 1.0)
+        return s
+
+    np.testing.assert_allclose(nt.grad(elements)(X), 10 * np.cos(X))
+    assert nt.jit(elements)(X) == pytest.approx(np.sin(X).sum())
+
+
+def test_several_results_and_extents():
+    both = nt.custom_vjp(lambda x: (x * 2, x * 3))
+    both.defvjp(lambda x: (both(x), len(x)), lambda n, c: (n * (c[0] * 2 + c[1] * 3),))
+
+    def product(x):
+        a, b = both(x)
+        return (a * b).sum()
+
+    for n in (5, 3):
+        np.testing.assert_allclose(nt.grad(product)(X[:n]), n * 12 * X[:n])
+        np.testing.assert_allclose(nt.grad(lambda x: both(x)[0].sum())(X[:n]), np.full(n, 2.0 * n))
+    g = nt.jit(nt.grad(product), dynamic=True)
+    for n in (5, 3, 1):
+        np.testing.assert_allclose(g(X[:n]), n * 12 * X[:n])
