@@ -17,11 +17,12 @@ from collections.abc import Sequence
 from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import TensorType, i1
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.traits import IsTerminator, Pure, SymbolTable
+from xdsl.traits import SymbolTable
 
-from ...dialects.nt import ELEMENTWISE_OPS, BroadcastOp, LoopsOp, ReduceOp, SliceOp, ToScalarOp
+from ...dialects.nt import ELEMENTWISE_OPS, BroadcastOp, ReduceOp, ToScalarOp
 from ...dialects.nt.ops import shape_of
 from .batcher import Batcher, Rule
+from .speculation import may_always_run
 
 
 def _if(b: Batcher, op: scf.IfOp) -> bool:
@@ -92,30 +93,6 @@ def _selected(b: Batcher, condition: SSAValue, one: SSAValue, other: SSAValue) -
         condition = b.value(BroadcastOp(condition, (0,), TensorType(i1, shape), b.dims(one)))
     select = ELEMENTWISE_OPS["select"]
     return b.value(select.create(operands=[condition, one, other], result_types=[one.type]))
-
-
-def may_always_run(block: Block) -> bool:
-    """Whether operations may run for slices for which Python does not run them: nothing but time is lost.
-
-    A view that starts where run-time numbers say may be out of bounds then, and an island may check an index.
-    """
-    return all(_may_always_run(op) for op in block.ops)
-
-
-def _may_always_run(op: Operation) -> bool:
-    if isinstance(op, SliceOp):
-        return op.offsets.constants() is not None
-    if isinstance(op, scf.WhileOp | LoopsOp):
-        return False  # it may not end; elements may be out of bounds
-    if isinstance(op, scf.IfOp | scf.ForOp):
-        return all(may_always_run(block) for region in op.regions for block in region.blocks)
-    return op.has_trait(Pure) or op.has_trait(IsTerminator) or _is_arithmetic(op)
-
-
-def _is_arithmetic(op: Operation) -> bool:
-    return op.name.startswith(("arith.", "math.", "special.")) and not op.name.startswith(
-        ("arith.div", "arith.rem")
-    )
 
 
 # ---- loops ----------------------------------------------------------------------------------------------

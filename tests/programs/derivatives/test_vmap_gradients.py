@@ -14,7 +14,7 @@ from test_vmap_operations import CASES
 WITHOUT = {
     *("complex", "matrices of halves", "integers", "while of integers", "random", "bincount"),
     *("sort", "sort 2", "inv", "solve", "solve 2", "solve 3", "eigh", "fft", "median", "searchsorted"),
-    *("while", "fill", "search"),
+    *("while", "while of updates", "fill", "search"),
 }
 """Of other numbers, or with operations whose derivatives are refused by name."""
 FEW = ("matrices 2", "branch", "for of whole weights", "gather")

@@ -72,6 +72,16 @@ def halved(x):
     return s, turns
 
 
+def smoothed(x):
+    y = x.copy()
+    turns = 0
+    while np.abs(y).sum() > 0.5:
+        y[1:] = y[:-1] * 0.5
+        y[0] *= 0.4
+        turns += 1
+    return y, turns
+
+
 def newton(x):
     y = x
     for _ in range(6):
@@ -188,6 +198,7 @@ CASES = {
     "branch of integers": (branch_of_integers, (K, X), 0),
     "guarded branch": (guarded_branch, (X, K), 0),
     "while": (halved, (X,), 0),
+    "while of updates": (smoothed, (X,), 0),
     "while of integers": (collatz, (K + 3,), 0),
     "for": (newton, (np.abs(X),), 0),
     "for of whole weights": (recurrent, (X, A[0]), (0, None)),

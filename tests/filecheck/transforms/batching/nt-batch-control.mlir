@@ -131,3 +131,59 @@ func.func @effects(%x: tensor<8xf64>, %c: tensor<8xi1>) -> tensor<8xf64> {
 // CHECK: nt.loops
 // CHECK: nest.for "slice"
 // CHECK: cf.assert
+
+// -----
+
+// An island on a side runs for all slices where its loops alone say which elements it is on, ...
+func.func private @f(%x: tensor<4xf32>, %c: tensor<i1>) -> tensor<4xf32> {
+  %k = nt.to_scalar %c : tensor<i1> -> i1
+  %r = scf.if %k -> (tensor<4xf32>) {
+    %e = nt.empty : tensor<4xf32>
+    %a = nt.loops ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) {
+    ^bb0(%xm: memref<4xf32>, %em: memref<4xf32>):
+      nest.for "i" %i = 0 to 4 {
+        %0 = nest.load %xm[3 - %i] : memref<4xf32>
+        nest.store %0, %em[%i] : memref<4xf32>
+      }
+    }
+    scf.yield %a : tensor<4xf32>
+  } else {
+    scf.yield %x : tensor<4xf32>
+  }
+  func.return %r : tensor<4xf32>
+}
+func.func @islands(%x: tensor<8x4xf32>, %c: tensor<8xi1>) -> tensor<8x4xf32> {
+  %r = nt.batch @f(%x, %c : tensor<8x4xf32>, tensor<8xi1>) along [0, 0] -> (tensor<8x4xf32>)
+  func.return %r : tensor<8x4xf32>
+}
+// CHECK-LABEL: @islands
+// CHECK-NOT: scf.
+// CHECK: nest.load %{{.*}}[%{{.*}}, 3 - %{{.*}}]
+// CHECK: nt.select
+
+// -----
+
+// ... and for one slice after the other where it checks an index.
+func.func private @f(%x: tensor<4xf32>, %c: tensor<i1>, %n: index) -> tensor<4xf32> {
+  %k = nt.to_scalar %c : tensor<i1> -> i1
+  %r = scf.if %k -> (tensor<4xf32>) {
+    %a = nt.loops ins() outs(%x : tensor<4xf32>) {
+    ^bb0(%xm: memref<4xf32>):
+      %i = nest.index %n of 4 axis 0 of "x"
+      %0 = arith.constant 1.0 : f32
+      nest.store %0, %xm[%i] : memref<4xf32>
+    }
+    scf.yield %a : tensor<4xf32>
+  } else {
+    scf.yield %x : tensor<4xf32>
+  }
+  func.return %r : tensor<4xf32>
+}
+func.func @checks(%x: tensor<8x4xf32>, %c: tensor<8xi1>, %n: index) -> tensor<8x4xf32> {
+  %r = nt.batch @f(%x, %c, %n : tensor<8x4xf32>, tensor<8xi1>, index) along [0, 0, -1] -> (tensor<8x4xf32>)
+  func.return %r : tensor<8x4xf32>
+}
+// CHECK-LABEL: @checks
+// CHECK: scf.for
+// CHECK: scf.if
+// CHECK: nest.index %n of 4
