@@ -1,5 +1,6 @@
-"""Intersection over union of boxes, in plain NumPy. `nt.jit(ratio_iou)` makes one fused kernel of it."""
+"""Intersection over union of boxes, in plain NumPy. `nt.jit(ratio_iou)` makes one fused kernel of it, and of its gradients."""
 
+import nestor as nt
 import numpy as np
 
 
@@ -11,3 +12,9 @@ def ratio_iou(x1, y1, w1, h1, x2, y2, w2, h2, eps=1e-5):
     area_i = wi * hi
     area_u = w1 * h1 + w2 * h2 - wi * hi
     return area_i / np.maximum(area_u, eps)
+
+
+def iou_and_gradients(x1, y1, w1, h1, x2, y2, w2, h2, cotangent):
+    """The IoU, then the gradients of the boxes' numbers for its cotangent: 9 arrays are read, 9 written, by one kernel."""
+    iou, pullback = nt.vjp(ratio_iou, x1, y1, w1, h1, x2, y2, w2, h2)
+    return iou, *pullback(cotangent)

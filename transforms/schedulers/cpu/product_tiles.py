@@ -438,7 +438,7 @@ class ProductTiling:
         )
         if why_not_transform_layout(panel, layout) is not None:
             return panel.memref
-        if not _stays_perfect(band, band[axis]):
+        if not _stays_perfect(band, band[axis]) or why_not_split(band[axis], width, "clamp") is not None:
             return panel.memref
         panels, inner = steps.do(split, band[axis], factor=width, tail="clamp")
         others = [loop for k, loop in enumerate(band) if k != axis]
