@@ -1,4 +1,4 @@
-"""Intersection over union of boxes, in plain NumPy. `nt.jit(ratio_iou)` makes one fused kernel of it, and of its gradients."""
+"""Intersection over union of boxes, in plain NumPy: `nt.jit(ratio_iou)` makes one fused kernel of it, of its gradients, too."""
 
 import nestor as nt
 import numpy as np
