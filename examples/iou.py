@@ -1,4 +1,4 @@
-"""Intersection over union of boxes, in plain NumPy: `nt.jit(ratio_iou)` makes one fused kernel of it, of its gradients, too."""
+"""Intersection over union of boxes, in plain NumPy: `nt.jit` makes one fused kernel of it, and one of its gradients."""
 
 import nestor as nt
 import numpy as np
