@@ -21,16 +21,18 @@
       nt.yield %4 : ...
     }
 
-The same operations on the same operands give the same bits. A value is computed again if every use is in a fusion, at the
-point itself, and what that loads and computes costs less than storing the value once and loading it for each use.
-Results of reductions are never computed again: they are loaded. What derivatives keep of the forward program (residuals)
-is decided here, with everything else that fusions hand to each other.
+The same operations on the same operands give the same bits. What may be computed again is a result all of whose uses are
+in fusions, at the point itself; results that the same fusions use are decided on together, by a minimum cut between what
+is stored and what is computed again (partition.py): in place of two results, what both are made of may be stored. Results
+of reductions are never computed again: they are loaded. What derivatives keep of the forward program (residuals) is
+decided here, with everything else that fusions hand to each other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType
@@ -45,6 +47,7 @@ from ...dialects.nt.ops import element_of, shape_of
 from ...dialects.nt.types import width_of
 from ...dialects.nt.work import Effort, Role, effort_of, role_of
 from .fusion_access import adds_units
+from .partition import Partition, Prices, partition
 
 UNKNOWN_EXTENT = 1 << 12
 """What an extent that only the run knows counts as."""
@@ -69,12 +72,18 @@ class NtRecomputePass(ModulePass):
 
 def _recompute_in(block: Block) -> None:
     """From the last fusion to the first: what a copy reads may then be computed again itself."""
-    for op in reversed([o for o in block.ops if isinstance(o, FusionOp)]):
-        fusion: FusionOp | None = op
-        for index in reversed(range(len(op.results_))):
-            recipe = None if fusion is None else _recipe(fusion, index)
-            if recipe is not None and recipe.saves():
-                fusion = recipe.apply()
+    for fusion in reversed([o for o in block.ops if isinstance(o, FusionOp)]):
+        made: FusionOp | None = fusion
+        for users in _groups(fusion):
+            plan = None if made is None else _plan(made, users)
+            if plan is not None:
+                made = plan.apply()
+
+
+def _groups(fusion: FusionOp) -> list[tuple[FusionOp, ...]]:
+    """The sets of fusions that use a result which is only used in fusions, at the point itself: each set once."""
+    found = [_users(r) for r in fusion.results_]
+    return list(dict.fromkeys(tuple(users) for users in found if users))
 
 
 def _bytes(value: SSAValue) -> int:
@@ -89,41 +98,28 @@ def _elements(value: SSAValue) -> int:
 
 
 @dataclass(eq=False)
-class _Recipe:
-    """How a result of a fusion is computed from values outside of it, and from results of its reductions."""
+class _Plan:
+    """Results of a fusion that its users compute again, from values outside of it and from some that it stores."""
 
     fusion: FusionOp
-    index: int
+    values: list[SSAValue]
+    """The values inside of the fusion that are no results of it any more."""
     ops: list[Operation]
-    """In order; the last one makes the value."""
-    leaves: list[SSAValue]
-    """Tensors from outside of the fusion."""
+    """What computes them, in order."""
     kept: list[SSAValue]
-    """Values of the fusion that are loaded: it yields them."""
-    users: dict[FusionOp, list[tuple[Operation, int]]]
-
-    @property
-    def value(self) -> SSAValue:
-        return self.fusion.results_[self.index]
-
-    def saves(self) -> bool:
-        """Whether computing the value again costs less than memory does."""
-        size, points = _bytes(self.value), _elements(self.value)
-        work = points * sum(EFFORT_BYTES[effort_of(op)] for op in self.ops if role_of(op) is Role.COMPUTES)
-        yielded = set(_end(self.fusion).values)
-        cost = STORED * sum(_bytes(v) for v in self.kept if v not in yielded)
-        for user in self.users:
-            loaded = {v for op in user.body.block.ops for v in op.operands}
-            fresh = [v for v in self.leaves if v not in loaded]
-            cost += work + LOADED * sum(_bytes(v) for v in (*fresh, *self.kept))
-        return cost < STORED * size + LOADED * size * len(self.users)
+    """Values inside of the fusion that are loaded: it yields them."""
+    users: tuple[FusionOp, ...]
 
     def apply(self) -> FusionOp | None:
-        """Put copies of the operations into the fusions that use the value; gives the fusion without that result."""
-        if self.kept:
-            self._yield_kept()
-        outer = dict(zip(_end(self.fusion).values, self.fusion.results_, strict=True))
-        for user, uses in self.users.items():
+        """Put copies of the operations into the users; gives the fusion that is left."""
+        if fresh := [v for v in self.kept if v not in _end(self.fusion).values]:
+            end = _end(self.fusion)
+            end.operands = [*end.values, *fresh]
+            types = [*(r.type for r in self.fusion.results_), *(v.type for v in fresh)]
+            self.fusion = _rebuilt(self.fusion, types, range(len(self.fusion.results_)))
+        inside = list(_end(self.fusion).values)
+        outer = dict(zip(inside, self.fusion.results_, strict=True))
+        for user in self.users:
             mapping: dict[SSAValue, SSAValue] = {v: outer[v] for v in self.kept}
             block = user.body.block
             first = block.first_op
@@ -132,20 +128,11 @@ class _Recipe:
                 copy = op.clone(mapping)
                 copy.location = op.location
                 block.insert_op_before(copy, first)
-            made = mapping[_end(self.fusion).values[self.index]]
-            for op, k in uses:
-                op.operands[k] = made
-        return _set_results(self.fusion, [k for k in range(len(self.fusion.results_)) if k != self.index])
-
-    def _yield_kept(self) -> None:
-        """Make results of the values that are kept."""
-        end = _end(self.fusion)
-        fresh = [v for v in self.kept if v not in end.values]
-        if not fresh:
-            return
-        end.operands = [*end.values, *fresh]
-        types = [*(r.type for r in self.fusion.results_), *(v.type for v in fresh)]
-        self.fusion = _rebuilt(self.fusion, types, range(len(self.fusion.results_)))
+            for value in self.values:
+                outer[value].replace_uses_with_if(
+                    mapping[value], lambda use, block=block: use.operation.parent is block
+                )
+        return _set_results(self.fusion, [k for k, v in enumerate(inside) if v not in self.values])
 
 
 def _end(fusion: FusionOp) -> YieldOp:
@@ -188,41 +175,71 @@ def _rebuilt(fusion: FusionOp, types: Sequence, places: Sequence[int]) -> Fusion
     return made
 
 
-def _recipe(fusion: FusionOp, index: int) -> _Recipe | None:
-    """How to compute a result again; None where it must be stored."""
-    value = fusion.results_[index]
-    users = _users(value)
-    if not users:
-        return None
-    inner = _end(fusion).values[index]
-    body = fusion.body.block
+def _plan(fusion: FusionOp, users: tuple[FusionOp, ...]) -> _Plan | None:
+    """What the users of some results compute again, at the least cost; None where all is stored as it is."""
+    inside = _end(fusion).values
+    values = [inside[k] for k, r in enumerate(fusion.results_) if tuple(_users(r) or ()) == users]
+    body, count = fusion.body.block, len(users)
+    loaded = {v for user in users for op in user.body.block.ops for v in op.operands}
     rows = _Rows(fusion)
+    points = max(_elements(r) for op in body.ops for r in op.results if isinstance(r.type, TensorType))
+    prices: dict[SSAValue, Prices] = {}
+    rest = list(values)
+    while rest:
+        v = rest.pop()
+        if v in prices:
+            continue
+        op = v.owner
+        size = _bytes(v) if isinstance(v.type, TensorType) else 0
+        if not isinstance(op, Operation) or op.parent is not body:
+            usable = size == 0 or _is_unchanged(v, fusion, users)
+            prices[v] = Prices((0 if v in loaded else LOADED * size * count) if usable else inf)
+            continue
+        is_stored = v in inside and v not in values
+        store = (0 if is_stored else STORED * size) + LOADED * size * count
+        if not (v in inside or rows.may_be_result(v) or _elements(v) == points):
+            store = inf
+        compute = inf
+        smaller = role_of(op) is Role.COMPUTES and _elements(v) < _elements(values[0])
+        if not isinstance(op, ReduceOp) and not smaller:
+            work = EFFORT_BYTES[effort_of(op)] if role_of(op) is Role.COMPUTES else 0.0
+            compute = work * _elements(v) * count
+        operands = [] if compute == inf else list(op.operands)
+        if role_of(op) is not Role.COMPUTES and not isinstance(op, ReduceOp):
+            store = inf  # a view or a number: what it is of is stored
+        prices[v] = Prices(store, compute, operands)
+        rest += operands
+    if not any(prices[v].compute < inf for v in values):
+        return None
+    try:
+        found = partition(prices, values)
+    except ValueError:
+        return None
+    again = [v for v in values if v in found.computed]
+    if not again:
+        return None
+    needed = _what_computes(again, found, body)
+    ops = [op for op in body.ops if op in needed]
+    kept = {v for op in ops for v in op.operands if v not in found.computed}
+    return _Plan(fusion, again, ops, [v for op in body.ops for v in op.results if v in kept], users)
+
+
+def _what_computes(values: Sequence[SSAValue], found: Partition, body: Block) -> set[Operation]:
+    """The operations of `body` that compute `values` from what is stored."""
     needed: set[Operation] = set()
-    leaves: dict[SSAValue, None] = {}
-    kept: dict[SSAValue, None] = {}
-    rest = [inner]
+    rest = list(values)
     while rest:
         v = rest.pop()
         op = v.owner
-        if not isinstance(op, Operation) or op.parent is not body:
-            if isinstance(v.type, TensorType):
-                leaves[v] = None
-        elif isinstance(op, ReduceOp) or (role_of(op) is Role.COMPUTES and _elements(v) < _elements(inner)):
-            if v is inner or not rows.may_be_result(v):
-                return None
-            kept[v] = None
-        elif op not in needed:
+        if v in found.computed and isinstance(op, Operation) and op.parent is body and op not in needed:
             needed.add(op)
             rest += op.operands
-    ops = [op for op in body.ops if op in needed]
-    if not all(_is_unchanged(leaf, fusion, users) for leaf in leaves):
-        return None
-    return _Recipe(fusion, index, ops, list(leaves), list(kept), users)
+    return needed
 
 
-def _users(value: SSAValue) -> dict[FusionOp, list[tuple[Operation, int]]] | None:
-    """The fusions that use a value at the point itself, and where; None where anything else uses it."""
-    users: dict[FusionOp, list[tuple[Operation, int]]] = {}
+def _users(value: SSAValue) -> list[FusionOp] | None:
+    """The fusions that use a value at the point itself, in order of use; None where anything else uses it."""
+    users: dict[FusionOp, None] = {}
     owner = value.owner
     assert isinstance(owner, Operation)
     for use in value.uses:
@@ -231,8 +248,8 @@ def _users(value: SSAValue) -> dict[FusionOp, list[tuple[Operation, int]]] | Non
             return None
         if role_of(op) is not Role.COMPUTES or shape_of(op.points) != shape_of(value):  # pyright: ignore
             return None
-        users.setdefault(fusion, []).append((op, use.index))
-    return users
+        users[fusion] = None
+    return sorted(users, key=id)
 
 
 class _Rows:
@@ -276,7 +293,7 @@ def _may_be_written(argument: BlockArgument) -> bool:
     return NT_MUTATED in attributes or NT_ALIAS_SET in attributes
 
 
-def _between(fusion: FusionOp, users: dict[FusionOp, list[tuple[Operation, int]]]) -> Iterator[Operation]:
+def _between(fusion: FusionOp, users: Sequence[FusionOp]) -> Iterator[Operation]:
     """The operations between a fusion and the last of those that use its result."""
     left = set(users)
     op = fusion.next_op
