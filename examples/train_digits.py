@@ -1,6 +1,6 @@
 """Train a small convolutional net to read digits: python examples/train_digits.py
 
-The digits are drawn by the program: a font of 5 x 7 points, enlarged, moved, tilted and covered with noise. nt.value_and_grad
+The digits are drawn by the program: a font of 5 x 7 points, enlarged, moved, tilted, covered with noise. nt.value_and_grad
 compiles the loss with its gradients. The net reads over 95 of 100 digits that it has not seen.
 """
 
