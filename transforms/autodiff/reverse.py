@@ -13,11 +13,12 @@ from typing import Any
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.nt.derivative_ops import is_differentiable
-from ...dialects.nt.ops import SliceOp
+from ...dialects.nt.ops import SliceOp, WindowOp
 from .builder import Builder
 from .missing import missing
 from .replaced import Replaced
 from .rules.pieces import put_together
+from .rules.windows import slices_reverse
 
 Rule = Callable[[Any, Sequence["SSAValue | None"], "Reverse"], None]
 Rules = Callable[[Operation], "Rule | None"]
@@ -91,6 +92,14 @@ class Reverse:
             return known.total
         return put_together(self.builder, value, known.total, known.pieces)
 
+    def take_pieces(self, value: SSAValue) -> list[tuple[SliceOp, SSAValue]]:
+        """The cotangents of slices of a value, where these are all of its own; none where there is more."""
+        known = self._known.get(value)
+        if known is None or known.total is not None:
+            return []
+        self.masked |= known.masked
+        return self._known.pop(value).pieces
+
     def run(self, ops: Iterable[Operation]) -> None:
         """Take the operations in reverse; afterwards cotangents are those of what they do not make."""
         for op in reversed(list(ops)):
@@ -99,6 +108,8 @@ class Reverse:
 
     def _run_one(self, op: Operation) -> None:
         self.builder.location, self.masked = op.location, False
+        if isinstance(op, WindowOp) and (pieces := self.take_pieces(op.result)):
+            return slices_reverse(op, pieces, self)
         cotangents = [self.take(r) for r in op.results]
         rule = self.rules(op)
         if rule is None:

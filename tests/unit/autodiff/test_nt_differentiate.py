@@ -58,6 +58,32 @@ def products_of_windows(x):
     return np.lib.stride_tricks.sliding_window_view(x, 3, axis=1).sum(axis=2) * x[:, :3]
 
 
+IMAGES = _RNG.standard_normal((2, 3, 6, 9))
+KERNELS = _RNG.standard_normal((4, 3, 3, 3))
+
+
+def windows_of(x, size):
+    return np.lib.stride_tricks.sliding_window_view(x, (size, size), axis=(2, 3))
+
+
+def pooling(x):
+    return windows_of(x, 2)[:, :, ::2, 1::3].max(axis=(4, 5)) + windows_of(x, 3)[:, :, :3, :3].mean(
+        axis=(4, 5)
+    )
+
+
+def pooling_of_all(x):
+    return windows_of(x, 3)[:, :, ::3, ::3].max(axis=(4, 5))
+
+
+def convolution(x, w):
+    return np.einsum("ncijpq,ocpq->noij", windows_of(x, 3), w)
+
+
+def strided_convolution(x, w):
+    return np.einsum("ncijpq,ocpq->noij", windows_of(x, 3)[:, :, ::2, 1::3], w)
+
+
 PROGRAMS = {
     "inverse functions": (inverse_functions, P),
     "exponentials": (exponentials, P),
@@ -88,6 +114,11 @@ PROGRAMS = {
     "running maximum": (lambda x: np.maximum.accumulate(x, axis=1) * x, X),
     "where": (lambda x, w: np.where(x > 0, x * w, w), X, W),
     "windows": (products_of_windows, X),
+    "pooling": (pooling, IMAGES),
+    "pooling of all": (pooling_of_all, IMAGES),
+    "convolution": (convolution, IMAGES, KERNELS),
+    "strided convolution": (strided_convolution, IMAGES, KERNELS),
+    "windows read twice": (lambda x: windows_of(x, 2).sum(axis=(4, 5)) * windows_of(x, 2)[..., 1, 0], IMAGES),
     "several results": (lambda x, w: (x * w, x.sum(), x > w), X, W),
     "integers between": (lambda x: (x * 2).astype(np.int64) * x, X),
     "one element": (lambda x: x[:1, :1] * x.sum(), X),

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from xdsl.ir import Operation, SSAValue
 
-from ....dialects.affine import AffineList
 from ....dialects.nt.ops import (
     BroadcastOp,
     CastOp,
@@ -22,11 +21,9 @@ from ....dialects.nt.ops import (
     SliceOp,
     ToScalarOp,
     TransposeOp,
-    WindowOp,
     element_of,
     shape_of,
 )
-from ..loops import Island, extents_of
 
 if TYPE_CHECKING:
     from ..forward import Forward
@@ -82,24 +79,6 @@ def transpose_reverse(op: TransposeOp, cotangents: Cotangents, to: Reverse) -> N
 def slice_reverse(op: SliceOp, cotangents: Cotangents, to: Reverse) -> None:
     assert cotangents[0] is not None
     to.add_piece(op, cotangents[0])
-
-
-def window_reverse(op: WindowOp, cotangents: Cotangents, to: Reverse) -> None:
-    """Each element is in several windows: their cotangents are added up."""
-    b, cotangent = to.builder, cotangents[0]
-    assert cotangent is not None
-    island = Island(b, [cotangent], [b.zeros(op.source)])
-    indices = island.loops(extents_of(b, cotangent))
-    rank = len(shape_of(op.source))
-    at = AffineList.of()
-    for k in range(rank):
-        place = AffineList.of(indices[k])
-        if k in op.dims:
-            both = place.concat(AffineList.of(indices[rank + op.dims.index(k)]))
-            place = AffineList((both.exprs[0] + both.exprs[1],), both.operands)
-        at = at.concat(place)
-    island.accumulate(island.load(island.ins[0], AffineList.of(*indices)), island.outs[0], at)
-    to.add(op.source, island.done()[0])
 
 
 # ---- scalars: their tangents and cotangents are tensors of rank 0 ----------------------------------------

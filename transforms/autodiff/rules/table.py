@@ -27,7 +27,7 @@ from ....dialects.nt.ops import (
 )
 from ..control import branches, conditional, counted
 from ..islands import adjoint, tangent
-from . import composites, elementwise, products, reductions, shapes
+from . import composites, elementwise, products, reductions, shapes, windows
 from .calls import table as calls
 
 _REVERSE: dict[type[Operation], Callable[..., Any]] = {
@@ -36,7 +36,7 @@ _REVERSE: dict[type[Operation], Callable[..., Any]] = {
     ReshapeOp: shapes.reshape_reverse,
     TransposeOp: shapes.transpose_reverse,
     SliceOp: shapes.slice_reverse,
-    WindowOp: shapes.window_reverse,
+    WindowOp: windows.window_reverse,
     FromScalarOp: shapes.from_scalar_reverse,
     ToScalarOp: shapes.to_scalar_reverse,
     DotOp: products.dot_reverse,
