@@ -111,12 +111,16 @@ class Builder:
 
     def uniform(self, number: complex, like: SSAValue, element: Attribute | None = None) -> SSAValue:
         """The number in each element of a tensor of the shape (and the element type) of `like`."""
-        element = element_of(like) if element is None else element
+        kind = TensorType(element_of(like) if element is None else element, shape_of(like))
+        return self.uniform_of(number, kind, self.sizes_of(like))
+
+    def uniform_of(self, number: complex, kind: TensorType, sizes: AffineList) -> SSAValue:
+        """The number in each element of a tensor of type `kind`, the unknown extents of which are `sizes`."""
+        element = kind.element_type
         if kind_of(element) != "c":
             number = number.real
         scalar = self.value(ConstantOp(from_numpy(np.array(number, dtype_of(element)), element)))
-        shape = shape_of(like)
-        return scalar if not shape else self.broadcast(scalar, (), like, element)
+        return scalar if not shape_of(kind) else self.value(BroadcastOp(scalar, (), kind, sizes))
 
     def zeros(self, like: SSAValue) -> SSAValue:
         """Zeros of the type of `like`; of rank 0 where that is a scalar."""

@@ -15,6 +15,7 @@ from xdsl.ir import SSAValue
 
 from ....dialects.nt.ops import DotOp, element_of, shape_of
 from ..builder import Builder
+from .convolutions import source_cotangent, windows_of
 from .elementwise import add_all
 
 if TYPE_CHECKING:
@@ -39,8 +40,14 @@ def dot_reverse(op: DotOp, cotangents: Sequence[SSAValue | None], to: Reverse) -
     # Halves have products in float32: their cotangents are of the halves' type when they meet the operands.
     narrow = b.cast(cotangent, element_of(op.lhs))
     for side, value in enumerate((op.lhs, op.rhs)):
-        if to.wants(value):
+        if not to.wants(value):
+            continue
+        window = windows_of(op, side)
+        if window is None:
             to.add(value, b.cast(_of_side(op, narrow, side, b), element_of(value)))
+        elif to.wants(window.source):
+            product = source_cotangent(op, window, narrow, side, b)
+            to.add(window.source, b.cast(product, element_of(value)))
 
 
 def _of_side(op: DotOp, cotangent: SSAValue, side: int, b: Builder) -> SSAValue:
