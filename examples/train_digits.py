@@ -62,11 +62,11 @@ def make_net(rng):
         return (rng.standard_normal(shape) * np.sqrt(2 / np.prod(shape[1:]))).astype(np.float32)
 
     return {
-        "first": weights(12, 1, 3, 3),
-        "first bias": np.zeros(12, np.float32),
-        "second": weights(24, 12, 3, 3),
-        "second bias": np.zeros(24, np.float32),
-        "last": weights(24 * 2 * 2, 10) * np.float32(0.3),
+        "first": weights(16, 1, 3, 3),
+        "first bias": np.zeros(16, np.float32),
+        "second": weights(32, 16, 3, 3),
+        "second bias": np.zeros(32, np.float32),
+        "last": weights(32 * 2 * 2, 10) * np.float32(0.3),
         "last bias": np.zeros(10, np.float32),
     }
 
