@@ -8,7 +8,7 @@ What `Row.peers` holds for each of them:
   returns them; `numba-fresh`: the form that allocates, where numba does that best itself;
 - jax: `make(jax, jax.numpy)`, a function that is given to `jax.jit`;
 - torch: `make(torch)`, a function of tensors, run eagerly and by `torch.compile`; `torch-out`: the same into tensors that
-  come first, for the eager form;
+  come first, for the eager form; `torch-loss`: a loss, of which value and gradients are wanted;
 - onnxruntime: the nodes of a graph in ONNX's text form, from the parameters' names to `r0`, `r1` ...; or a function of
   the extents that gives them;
 - halide: `make(halide, extents, *buffers)`, a list of scheduled functions of outputs. Halide's first
@@ -110,6 +110,8 @@ class NumPy(Peer):
     name = package = "numpy"
 
     def prepare(self, row, arguments, small):
+        if not row.by_numpy:
+            raise NotWritten
         return {"numpy": Form(row.program, arguments)}
 
 
@@ -184,11 +186,29 @@ def _from_torch(results: Any) -> list[np.ndarray]:
     return [r.detach().numpy() for r in results]
 
 
+def _differentiated(loss: Callable[..., Any], torch: Any) -> Callable[..., Any]:
+    """The value of a loss and its gradients by all tensors."""
+
+    def both(*tensors):
+        leaves = [t.detach().requires_grad_() for t in tensors]
+        with torch.enable_grad():
+            value = loss(*leaves)
+            return [value, *torch.autograd.grad(value, leaves)]
+
+    return both
+
+
 class Torch(Peer):
     name = package = "torch"
     modules = ("torch",)
 
     def prepare(self, row, arguments, small):
+        if "torch-loss" in row.peers:
+            import torch
+
+            torch.set_num_threads(self.threads)
+            both = _differentiated(row.peers["torch-loss"](torch), torch)
+            return {"torch": Form(both, _tensors(arguments), _from_torch)}
         make = _program(row, "torch")
         import torch
 
@@ -214,6 +234,13 @@ class TorchCompile(Peer):
     modules = ("torch", "torch._dynamo", "torch._inductor.compile_fx")
 
     def prepare(self, row, arguments, small):
+        if "torch-loss" in row.peers:
+            import torch
+
+            torch.set_num_threads(self.threads)
+            torch._dynamo.reset()
+            loss = torch.compile(row.peers["torch-loss"](torch), dynamic=False)
+            return {"torch.compile": Form(_differentiated(loss, torch), _tensors(arguments), _from_torch)}
         make = _program(row, "torch")
         import torch
 

@@ -31,6 +31,8 @@ class Row:
     `peers` says how each other peer writes it; what the values are is said in `benchmarks/peers.py`. Results agree
     when they differ by at most `tolerance` times the largest element of the reference.
 
+    `by_numpy`: NumPy runs the program as it stands; it has no gradients.
+
     `of_roof` is what the program may take of the time of its roof where memory is what it waits for: `STREAMS`, `MOVES`.
     """
 
@@ -46,6 +48,7 @@ class Row:
     reference: Callable[..., Any] | None = None
     tolerance: float = 1e-5
     of_roof: float | None = None
+    by_numpy: bool = True
 
     def extents(self, small: bool = False) -> SimpleNamespace:
         return SimpleNamespace(**(self.small if small else self.dims))
