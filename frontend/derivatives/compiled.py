@@ -169,7 +169,7 @@ def _gradients(
         frame.at(node)
         return value
 
-    outlined = outline(frame, node, label, active.forms, active.paths, run)
+    outlined = outline(frame, node, label, active.forms, active.paths, run, given_from=active.values)
     position = _loss_of(frame, node, what, outlined, has_aux)
     loss = outlined.results[position]
     one = constant(graph, 1, loss.form.dtype)
@@ -517,7 +517,7 @@ def _outlined(
         frame.at(node)
         return value
 
-    outlined = outline(frame, node, label, active.forms, active.paths, run)
+    outlined = outline(frame, node, label, active.forms, active.paths, run, given_from=active.values)
     return Made(what, label, active, outlined, [*active.tensors(frame), *outlined.captured])
 
 

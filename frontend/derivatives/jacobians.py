@@ -59,7 +59,7 @@ def _jacobian(name: str, forward: bool) -> Callable[..., Value]:
                 frame.at(node)
                 return value
 
-            outlined = outline(frame, node, label, active.forms, active.paths, run)
+            outlined = outline(frame, node, label, active.forms, active.paths, run, given_from=active.values)
             made = Made(what, label, active, outlined, [*active.tensors(frame), *outlined.captured])
             value = made.run(frame)
             results = made.differentiated(frame, node, aux)

@@ -148,10 +148,11 @@ def outline(
     run: Callable[[list[Value]], Value],
     done: str = "differentiated",
     given_as: str = "with respect to which it is differentiated",
+    given_from: Sequence[Value] = (),
 ) -> Outlined:
     """The function that `run` computes, of numbers and arrays of these forms; `names` are theirs, `label` is to be its own.
 
-    `done` says in messages what is done with it, `given_as` what its arguments are.
+    `done` says in messages what is done with it, `given_as` what its arguments are; `given_from` are these, outside of it.
 
     Raises a diagnostic where it changes objects from outside, or writes to the arrays that it is a function of.
     """
@@ -180,6 +181,7 @@ def outline(
                 graph.outlining -= 1
             frame.at(node)
             _refuse_writes(frame, node, label, given_as, own, names, given, written)
+            _refuse_overlaps(frame, node, label, given_as, names, given_from, written)
             refuse_changes(frame, node, before, f"by {label}, which is {done}")
             leaves = leaves_of(frame, value, "result")
             shape = like(frame, value, iter([leaf for _, leaf in leaves]))
@@ -226,6 +228,26 @@ def _refuse_writes(
                 node,
                 f"{label} writes to {name}, {given_as}",
                 f"let it work on a copy: {name.partition('[')[0].partition('.')[0]} = {name}.copy()",
+            )
+
+
+def _refuse_overlaps(
+    frame: Frame,
+    node: ast.AST,
+    label: str,
+    given_as: str,
+    names: Sequence[str],
+    given_from: Sequence[Value],
+    written: dict[Buffer, tuple[SSAValue | None, int]],
+) -> None:
+    """Refuse writes to what overlaps an argument: the function has a copy of that, which would not change."""
+    shared = {memory_of(b).shared for b in written} - {None}
+    for value, name in zip(given_from, names, strict=False):
+        if isinstance(value, Array) and memory_of(value.buffer).shared in shared:
+            frame.fail(
+                node,
+                f"{label} writes to an array that overlaps {name}, {given_as}",
+                f"give it arrays that do not share memory: {name.partition('[')[0].partition('.')[0]}.copy()",
             )
 
 

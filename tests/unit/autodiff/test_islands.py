@@ -62,6 +62,17 @@ def masked_rows(x, b):
     return y * x
 
 
+def counted_places(x):
+    y = np.zeros(20)
+    k = 0
+    for i in range(x.shape[0]):
+        for j in range(i, x.shape[1], 2):
+            if x[i, j] > 0:
+                y[k] = x[i, j] * x[i, j]
+                k += 1
+    return y * k
+
+
 def recurrence(x):
     y = np.zeros(x.shape[0])
     for i in range(1, x.shape[0]):
@@ -118,6 +129,14 @@ def jacobi(x):
     for i in range(1, x.shape[0] - 1):
         for j in range(1, x.shape[1] - 1):
             y[i, j] = np.sin(x[i - 1, j]) * x[i + 1, j] + np.exp(x[i, j - 1]) / (2 + x[i, j + 1] ** 2)
+    return y
+
+
+def stencil(x, w):
+    y = np.zeros(x.shape)
+    for i in range(1, x.shape[0] - 1):
+        for j in range(2, x.shape[1] - 1):
+            y[i, j] = x[i - 1, j] + x[i + 1, j] * w[i, j] + x[i, j - 2] + x[i, j + 1] - 4 * x[i, j] * x[i, j]
     return y
 
 
@@ -337,6 +356,8 @@ PROGRAMS = {
     "through views": (through_views, X),
     "masked constant": (masked_constant, X),
     "masked rows": (masked_rows, X, B),
+    "selected rows": (lambda x, b: x[b] * 2, X, B),
+    "counted places": (counted_places, X),
     "recurrence": (recurrence, V),
     "two back": (two_back, V),
     "product with the one before": (product_with_the_one_before, V),
@@ -345,6 +366,7 @@ PROGRAMS = {
     "in steps": (in_steps, V),
     "triangle": (triangle, V),
     "jacobi": (jacobi, X),
+    "stencil": (stencil, X, Y),
     "sum of squares": (sum_of_squares, V),
     "sums in a cell": (sums_in_a_cell, V),
     "total of rows": (total_of_rows, X),
@@ -383,6 +405,7 @@ def test_derivatives(name):
 
 DYNAMIC = (
     "gather",
+    "counted places",
     "add.at",
     "concatenate",
     "pad",
@@ -544,3 +567,31 @@ def test_values_by_the_processor(dtype):
             np.testing.assert_allclose(got, e, rtol=2e-4 if dtype == np.float32 else 1e-6, atol=1e-4)
     with pytest.raises(IndexError):
         gradient(x, y, np.array([0, 99]))
+
+
+def test_writes_to_what_overlaps_are_refused():
+    def f(a, b):
+        b[:] = a[:4] * 2
+        return (a * a).sum() + b.sum()
+
+    x = V.copy()
+    with pytest.raises(NestorError, match="writes to an array that overlaps a"):
+        nt.grad(f)(x, x[2:])
+    np.testing.assert_array_equal(x, V)
+    got = nt.grad(f)(x, x[2:].copy())
+    np.testing.assert_allclose(got, 2 * V + np.array([2.0, 2, 2, 2, 0, 0]), rtol=1e-14)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_stencils_of_few_elements(dynamic):
+    gradient = nt.jit(nt.grad(lambda x, w: np.sum(stencil(x, w) * w)), dynamic=dynamic)
+    for shape in ((6, 7), (3, 4), (3, 3), (2, 6), (7, 3), (1, 5), (0, 4), (4, 5)):
+        x, w = _RNG.standard_normal((2, *shape))
+        expected = np.zeros(shape)
+        for place in np.ndindex(shape):
+            moved = [x.copy(), x.copy()]
+            moved[0][place] += 1e-6
+            moved[1][place] -= 1e-6
+            ends = [np.sum(stencil(m, w) * w) for m in moved]
+            expected[place] = (ends[0] - ends[1]) / 2e-6
+        np.testing.assert_allclose(gradient(x, w), expected, rtol=1e-6, atol=1e-7)

@@ -31,11 +31,13 @@ from ..loops import empty_like
 from ..reverse import Reverse
 from .directions import turn_loops
 from .extremes import of_term, require_reduction
+from .gathers import gather_sums
 from .placement import first_are_stores
 from .primal import END, INPUT, START, Primal
 from .recompute import Recompute
 from .refusals import refused
 from .scalars import Late, Scalars, is_choice, product
+from .tapes import Tapes
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,8 @@ class _Adjoint:
         self._to, self._given = to, cotangents
         self._primal = Primal(op, to.active, cotangents)
         self._frame = self._primal.surroundings.function()
-        self._values = Recompute(self._primal, self._contents)
+        self._tapes = Tapes(self._primal, to)
+        self._values = Recompute(self._primal, self._contents, self._kept)
         for outer, inner in self._primal.copy.inside.items():
             self._values.set(inner, self._frame.inside[outer])
         self._read: dict[SSAValue, SSAValue] = {}
@@ -125,13 +128,21 @@ class _Adjoint:
             self._read[tensor] = self._frame.buffer(tensor, buffer.name_hint)
         return self._read[tensor]
 
+    def _kept(self, load: LoadOp) -> tuple[SSAValue, AffineList]:
+        """The buffer that holds what a load gave, and where."""
+        tape, at = self._tapes.of(load)
+        if tape not in self._read:
+            self._read[tape] = self._frame.buffer(tape)
+        return self._read[tape], at
+
     def _finish(self) -> None:
         """Put the island where the derivative goes."""
         primal, to = self._primal, self._to
+        filled = self._tapes.fill()
         outers = {inner: outer for outer, inner in primal.copy.inside.items()}
         given = dict(zip(primal.outputs, self._given, strict=True))
         written = {a.buffer for a in accesses_in(self._frame.function) if a.writes}
-        ins, outs = list(self._read.items()), []
+        ins, outs = [(to.now(filled.get(t, t)), b) for t, b in self._read.items()], []
         targets: list[SSAValue] = []
         for key, buffer in self._cotangents.items():
             if isinstance(key.owner, AllocOp):
@@ -157,7 +168,10 @@ class _Adjoint:
         builder = self._to.builder
         if not isinstance(target.type, TensorType):
             return builder.value(ConstantOp(from_numpy(np.zeros((), dtype_of(target.type)), target.type)))
-        if buffer in self._added_only and first_are_stores(self._frame.function, buffer):
+        function = self._frame.function
+        if buffer in self._added_only and (
+            gather_sums(function, buffer) or first_are_stores(function, buffer)
+        ):
             return empty_like(builder, target)
         return builder.zeros(self._result_of(target))
 

@@ -34,6 +34,8 @@ class Primal:
         self.op = op
         self.surroundings = Surroundings(op)
         self.copy: Function = as_function(op, self.surroundings)
+        self.original = self.copy.copied
+        """The operations of the island by those of the copy."""
         _erase_prints(self.copy.function)
         prove_bounds(self.copy.function)
         updates_to_accumulates(self.copy.function)

@@ -23,9 +23,12 @@ from ....dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, IndexOp, LoadO
 from ...nest.rewrite.loops import materialise
 from .primal import Primal
 from .refusals import refused
+from .scalars import carries_scalar
 
 Contents = Callable[[SSAValue, str], SSAValue]
 """The buffer in the adjoint that holds the contents (`INPUT`, `START`, `END`) of a buffer of the primal."""
+Kept = Callable[[LoadOp], tuple[SSAValue, AffineList]]
+"""The buffer in the adjoint that holds what a load of the primal gave, and where (by values of the primal)."""
 
 Change = Callable[
     [StoreOp | AccumulateOp, SSAValue, AffineList, Callable[[Operation], object]], tuple[SSAValue, str]
@@ -55,8 +58,8 @@ class _Values(ABC):
         """The value, made again."""
 
     @abstractmethod
-    def buffer_of(self, load: LoadOp) -> SSAValue:
-        """The buffer in which a load of the primal finds its value."""
+    def place_of(self, load: LoadOp) -> tuple[SSAValue, AffineList]:
+        """The buffer in which a load of the primal finds its value, and where (by values of the primal)."""
 
     def indices(self, expressions: AffineList) -> AffineList:
         """Affine expressions over values that are made again."""
@@ -71,7 +74,8 @@ class _Values(ABC):
             return new.results[0]
 
         if isinstance(op, LoadOp):
-            result = put(LoadOp(self.buffer_of(op), self.indices(op.indices)))
+            buffer, at = self.place_of(op)
+            result = put(LoadOp(buffer, self.indices(at)))
         elif isinstance(op, IndexOp):
             result = self._index(op, put)
         elif is_computation(op):
@@ -103,8 +107,8 @@ class _Values(ABC):
 class Recompute(_Values):
     """Values of the primal in the adjoint."""
 
-    def __init__(self, primal: Primal, contents: Contents):
-        self.primal, self._contents = primal, contents
+    def __init__(self, primal: Primal, contents: Contents, kept: Kept):
+        self.primal, self._contents, self._kept = primal, contents, kept
         self._known: dict[SSAValue, SSAValue] = {}
         self._buffers: dict[tuple[SSAValue, str], SSAValue] = {}
         self._place: dict[Block, tuple[Block, list[Operation]]] = {}
@@ -141,12 +145,15 @@ class Recompute(_Values):
             known = self._known[value] = self.make(op, lambda new: self.at_start(block, new))
         return known
 
-    def buffer_of(self, load: LoadOp) -> SSAValue:
+    def place_of(self, load: LoadOp) -> tuple[SSAValue, AffineList]:
         kind = self.primal.free(load)
-        if kind is None:
+        if kind is None and carries_scalar(load.result.type):
             raise overwritten(load, self.primal)
+        if kind is None:
+            return self._kept(load)
         owner = load.memref.owner
-        return self._refilled(owner) if isinstance(owner, AllocOp) else self._contents(load.memref, kind)
+        buffer = self._refilled(owner) if isinstance(owner, AllocOp) else self._contents(load.memref, kind)
+        return buffer, load.indices
 
     def _refilled(self, alloc: AllocOp) -> SSAValue:
         """A buffer with the final contents of one of the island's own."""
@@ -208,8 +215,9 @@ class _Refill(_Values):
             known = self._known[value] = self.make(value.owner, self._insert)
         return known
 
-    def buffer_of(self, load: LoadOp) -> SSAValue:
-        return self._known[load.memref] if load.memref in self._known else self._outer.buffer_of(load)
+    def place_of(self, load: LoadOp) -> tuple[SSAValue, AffineList]:
+        known = self._known.get(load.memref)
+        return self._outer.place_of(load) if known is None else (known, load.indices)
 
     def _again(self, op: Operation) -> Operation:
         if isinstance(op, StoreOp) or (isinstance(op, AccumulateOp) and op.combine is None):

@@ -103,6 +103,8 @@ class Function:
         self.inside: dict[SSAValue, SSAValue] = {}
         """The values inside by those outside."""
         self.buffers: list[SSAValue] = []
+        self.copied: dict[Operation, Operation] = {}
+        """What the operations are copies of."""
         self._surroundings = surroundings
         self._attributes: list[DictionaryAttr] = []
         self._first: list[Operation] = []
@@ -165,6 +167,8 @@ def as_function(op: LoopsOp, surroundings: Surroundings) -> Function:
     for tensor, old in zip(op.operands, op.body.block.args, strict=True):
         mapping[old] = copy.buffer(tensor, old.name_hint)
     for inner in op.body.block.ops:
-        copy.block.add_op(inner.clone(mapping))
+        clone = inner.clone(mapping)
+        copy.copied.update(zip(clone.walk(), inner.walk(), strict=True))
+        copy.block.add_op(clone)
     copy.end()
     return copy

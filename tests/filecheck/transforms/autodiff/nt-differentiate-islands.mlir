@@ -98,3 +98,74 @@ func.func @scatter(%x: tensor<8xf32>, %n: tensor<4xi64>, %c: tensor<4xf32>) -> t
   %gx = nt.vjp replay @gather(%x, %n : tensor<8xf32>, tensor<4xi64>) cotangents(%c : tensor<4xf32>) wrt [0] of [0] -> (tensor<8xf32>)
   func.return %gx : tensor<8xf32>
 }
+
+// A counter that is an index is kept, for each iteration: as many places as the loop has iterations.
+func.func private @compressed(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = nt.constant dense<0.0> : tensor<f32>
+  %1 = nt.broadcast %0 along [] : tensor<f32> -> tensor<8xf32>
+  %r = nt.loops ins(%x : tensor<8xf32>) outs(%1 : tensor<8xf32>) {
+  ^bb0(%a: memref<8xf32>, %o: memref<8xf32>):
+    %k = nest.alloc "k" : memref<i64>
+    %none = arith.constant 0 : i64
+    %one = arith.constant 1 : i64
+    %zero = arith.constant 0.0 : f32
+    nest.store %none, %k[] : memref<i64>
+    nest.for "i" %i = 2 to 8 step 2 {
+      %v = nest.load %a[%i] : memref<8xf32>
+      %c = arith.cmpf ogt, %v, %zero : f32
+      nest.if %c {
+        %n = nest.load %k[] : memref<i64>
+        %at = arith.index_cast %n : i64 to index
+        nest.store %v, %o[%at] : memref<8xf32>
+        %next = arith.addi %n, %one : i64
+        nest.store %next, %k[] : memref<i64>
+      }
+    }
+  }
+  func.return %r : tensor<8xf32>
+}
+
+// CHECK-LABEL: func.func @kept
+// CHECK: %[[T:.+]] = nt.empty : tensor<3xi64>
+// CHECK: %{{.+}}, %[[K:.+]] = nt.loops ins(%x : tensor<8xf32>) outs(%{{.+}}, %[[T]]
+// CHECK: %[[N:.+]] = nest.load %{{.+}}[] : memref<i64>
+// CHECK-NEXT: nest.store %[[N]], %{{.+}}[{{.*}} floordiv 2{{.*}}] : memref<3xi64>
+// CHECK: nt.loops ins({{.*}}%[[K]]{{.*}})
+// CHECK: nest.load %{{.+}}[{{.*}} floordiv 2{{.*}}] : memref<3xi64>
+func.func @kept(%x: tensor<8xf32>, %c: tensor<8xf32>) -> tensor<8xf32> {
+  %gx = nt.vjp replay @compressed(%x : tensor<8xf32>) cotangents(%c : tensor<8xf32>) wrt [0] of [0] -> (tensor<8xf32>)
+  func.return %gx : tensor<8xf32>
+}
+
+// What a loop adds to neighbours each element gathers: the core in one loop, the ends with domains.
+func.func private @neighbours(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %0 = nt.empty : tensor<64xf32>
+  %r = nt.loops ins(%x : tensor<64xf32>) outs(%0 : tensor<64xf32>) {
+  ^bb0(%a: memref<64xf32>, %o: memref<64xf32>):
+    nest.for "i" %i = 1 to 63 {
+      %v = nest.load %a[%i - 1] : memref<64xf32>
+      %w = nest.load %a[%i + 1] : memref<64xf32>
+      %s = arith.subf %w, %v : f32
+      nest.store %s, %o[%i] : memref<64xf32>
+    }
+  }
+  func.return %r : tensor<64xf32>
+}
+
+// CHECK-LABEL: func.func @stencil
+// CHECK: %[[E:.+]] = nt.empty : tensor<64xf32>
+// CHECK: %gx = nt.loops ins(%c : tensor<64xf32>) outs(%[[E]] : tensor<64xf32>) {
+// CHECK: nest.for "i" %[[I:.+]] = 2 to 62 {
+// CHECK-NOT: nest.for
+// CHECK: arith.addf
+// CHECK-NEXT: nest.store {{.*}}[%[[I]]]
+// CHECK: nest.for "i" {{.*}} = 0 to 2 {
+// CHECK: nest.accumulate {{.*}} where
+// CHECK: nest.for "i" {{.*}} = 62 to 64 {
+// CHECK: nest.accumulate {{.*}} where
+// CHECK-NOT: nest.for
+// CHECK: func.return %gx
+func.func @stencil(%x: tensor<64xf32>, %c: tensor<64xf32>) -> tensor<64xf32> {
+  %gx = nt.vjp replay @neighbours(%x : tensor<64xf32>) cotangents(%c : tensor<64xf32>) wrt [0] of [0] -> (tensor<64xf32>)
+  func.return %gx : tensor<64xf32>
+}
