@@ -45,8 +45,11 @@ class Writer:
         self.lines.append("  " * (len(self.loops) + 2) + line)
 
     def island(self) -> str:
-        for _ in range(self.rng.randint(1, 3)):
-            self.nest()
+        if self.rng.random() < 0.2:
+            self.stencil()
+        else:
+            for _ in range(self.rng.randint(1, 3)):
+                self.nest()
         body = "\n".join(self.lines)
         ins = ", ".join(f"%{n}0" for n in READ)
         outs = ", ".join(f"%{n}0" for n in WRITTEN)
@@ -86,6 +89,32 @@ class Writer:
         self.values.pop()
         for name in [n for n in self.buffers if n not in SHAPES]:
             del self.buffers[name]
+
+    def stencil(self) -> None:
+        """A sum of neighbours of each element of an array that is read."""
+        rng = self.rng
+        source, target = rng.choice((("a", "y"), ("b", "z")))
+        shape = SHAPES[source]
+        offsets = [[rng.randint(-2, 2) for _ in shape] for _ in range(rng.randint(2, 4))]
+        names = [f"%i{self.count + k}" for k in range(len(shape))]
+        self.count += len(shape)
+        order = list(range(len(shape)))
+        rng.shuffle(order)
+        for k in order:
+            low = max(0, *(-o[k] for o in offsets)) + rng.choice((0, 0, 1))
+            high = shape[k] - max(0, *(o[k] for o in offsets)) - rng.choice((0, 0, 1))
+            self.add(f'nest.for "i" {names[k]} = {low} to {high} {{')
+        total = "%third"
+        for one in offsets:
+            value = self.fresh()
+            place = ", ".join(f"{n} + {o}" for n, o in zip(names, one, strict=True))
+            self.add(f"{value} = nest.load %{source}[{place}] : {kind(shape)}")
+            value = self.operation(f"arith.mulf {value}, {rng.choice(('%third', value))}")
+            total = self.operation(f"arith.{rng.choice(('addf', 'subf'))} {total}, {value}")
+        form = rng.choice(("store {},", "accumulate add {},")).format(total)
+        self.add(f"nest.{form} %{target}[{', '.join(names)}] : {kind(shape)}")
+        for _ in order:
+            self.add("}")
 
     def loop(self) -> int:
         rng, name = self.rng, f"%i{self.count}"

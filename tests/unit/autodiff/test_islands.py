@@ -526,7 +526,9 @@ SECOND = {
 }
 
 
-@pytest.mark.parametrize("name", SECOND)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow) if n in ("functions", "pad") else n for n in SECOND]
+)
 def test_second_derivatives(name):
     f = SECOND[name]
     x, d = V.copy(), _RNG.standard_normal(V.shape)
@@ -538,7 +540,7 @@ def test_second_derivatives(name):
         np.testing.assert_allclose(got, expected, rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [np.float32, pytest.param(np.float64, marks=pytest.mark.slow)])
 def test_values_by_the_processor(dtype):
     @nt.jit
     def loss(x, y, i):
