@@ -70,6 +70,8 @@ class _Gather:
             return None
         if any(not _is_plain(loop, loops[0]) for loop in loops):
             return None
+        if any(op.parent_op() is not around for op, around in zip(loops, [function, *loops], strict=False)):
+            return None  # a branch decides whether they run
         offsets: list[list[int]] = []
         axes: list[int] | None = None
         for op in sums:

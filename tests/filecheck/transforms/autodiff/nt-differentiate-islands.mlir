@@ -169,3 +169,31 @@ func.func @stencil(%x: tensor<64xf32>, %c: tensor<64xf32>) -> tensor<64xf32> {
   %gx = nt.vjp replay @neighbours(%x : tensor<64xf32>) cotangents(%c : tensor<64xf32>) wrt [0] of [0] -> (tensor<64xf32>)
   func.return %gx : tensor<64xf32>
 }
+
+func.func private @sometimes(%x: tensor<64xf32>, %c: i1) -> tensor<64xf32> {
+  %k = nt.constant dense<0.0> : tensor<f32>
+  %0 = nt.broadcast %k along [] : tensor<f32> -> tensor<64xf32>
+  %r = nt.loops ins(%x : tensor<64xf32>) outs(%0 : tensor<64xf32>) {
+  ^bb0(%a: memref<64xf32>, %o: memref<64xf32>):
+    nest.if %c {
+    nest.for "i" %i = 1 to 63 {
+      %v = nest.load %a[%i - 1] : memref<64xf32>
+      %w = nest.load %a[%i + 1] : memref<64xf32>
+      %s = arith.subf %w, %v : f32
+      nest.store %s, %o[%i] : memref<64xf32>
+    }
+    }
+  }
+  func.return %r : tensor<64xf32>
+}
+// Not where a branch decides whether the loop runs: elements have to be zero then.
+// CHECK-LABEL: func.func @branch
+// CHECK: %[[Z:.+]] = nt.broadcast
+// CHECK: %gx = nt.loops ins(%d : tensor<64xf32>) outs(%[[Z]]
+// CHECK: nest.if %c
+// CHECK: nest.for "i" {{.*}} = 1 to 63
+// CHECK: nest.accumulate add
+func.func @branch(%x: tensor<64xf32>, %c: i1, %d: tensor<64xf32>) -> tensor<64xf32> {
+  %gx = nt.vjp replay @sometimes(%x, %c : tensor<64xf32>, i1) cotangents(%d : tensor<64xf32>) wrt [0] of [0] -> (tensor<64xf32>)
+  func.return %gx : tensor<64xf32>
+}
