@@ -366,6 +366,8 @@ def _leave_island(frame: Frame, carried: Sequence[Carried]) -> None:
 
 def branch(frame: Frame, node: ast.If, condition: Value, execute: Execute) -> None:
     """An `if` whose condition is known at run time."""
+    if frame.unrolling:  # the loop itself is compiled for a list that grows
+        return _branch(frame, node, condition, execute)
     _perhaps_growing(frame, node, lambda: _branch(frame, node, condition, execute))
 
 

@@ -212,7 +212,7 @@ PROGRAMS = [
         refused="the loop gives it a new value in each iteration",
     ),
     Program(piecewise_ode, lambda r, k: (r.random((3, 5, 1)[k]), 1.0, (5, 8, 3)[k]), outside=_outside),
-    Program(best_line, lambda r, k: (r.random((9, 14, 4)[k]), r.random((9, 14, 4)[k])), 1e-10),
+    Program(best_line, lambda r, k: (r.random((9, 14, 4)[k]), r.random((9, 14, 4)[k])), 1e-10, long=True),
     Program(
         window_reductions, lambda r, k: (r.random((9, 14, 4)[k]), ("max", "mean", "range")[k], (3, 4, 2)[k])
     ),

@@ -191,11 +191,7 @@ def _outside(k):
 
 
 PROGRAMS = [
-    Program(
-        breadth_first_levels,
-        lambda r, k: (*_csr(r, k), (0, 3, 1)[k]),
-        host=SIZED,
-    ),
+    Program(breadth_first_levels, lambda r, k: (*_csr(r, k), (0, 3, 1)[k]), host=SIZED, long=True),
     Program(
         dijkstra,
         lambda r, k: (_weights(r, k) * (r.random((7, 10, 4)[k]) < 0.6), 0),

@@ -197,7 +197,11 @@ def _grey(r, k):
 
 PROGRAMS = [
     Program(otsu_threshold, lambda r, k: (_grey(r, k),)),
-    Program(label_regions, lambda r, k: (r.random(SHAPES[k]) < 0.55,), long=True),
+    Program(
+        label_regions,
+        lambda r, k: (r.random(SHAPES[k]) < 0.55,),
+        host="kernels have no memory for a list that grows",
+    ),
     Program(
         flood_fill, lambda r, k: (r.integers(0, 2, SHAPES[k]), ((2, 3), (8, 4), (0, 0))[k], (7, 1, 5)[k])
     ),
@@ -205,7 +209,7 @@ PROGRAMS = [
     Program(
         resize_bilinear, lambda r, k: (r.random((*SHAPES[k], 3)), (4, 7, 5)[k], (9, 3, 4)[k]), quick=True
     ),
-    Program(rgb_to_hsv, lambda r, k: (r.integers(0, 4, (*SHAPES[k], 3)).astype(float) / 4,)),
+    Program(rgb_to_hsv, lambda r, k: (r.integers(0, 4, (*SHAPES[k], 3)).astype(float) / 4,), long=True),
     Program(
         quantise_to_palette,
         lambda r, k: (r.random((*SHAPES[k], 3)),),

@@ -328,6 +328,8 @@ PROGRAMS = [
     ),
     Program(smooth_grid, lambda r, k: (r.random(((4, 5), (6, 3), (2, 2))[k]), (2, 3, 1)[k])),
     Program(
-        sample_counts, lambda r, k: (np.uint64((3, 4, 7)[k]), r.random((5, 8, 1)[k]) + 0.1, (30, 20, 5)[k])
+        sample_counts,
+        lambda r, k: (np.uint64((3, 4, 7)[k]), r.random((5, 8, 1)[k]) + 0.1, (30, 20, 5)[k]),
+        long=True,
     ),
 ]

@@ -209,5 +209,6 @@ PROGRAMS = [
         polynomial_hash_matches,
         lambda r, k: (r.integers(0, 2, (20, 31, 5)[k]), np.array(([1, 0], [1, 1, 0], [0])[k])),
         host=SIZED,
+        long=True,
     ),
 ]

@@ -257,6 +257,7 @@ PROGRAMS = [
         durand_kerner,
         lambda r, k: (np.array(([1.0, -6, 11, -6], [1.0, 0, 1], [1.0, -3, 3, -5, 2])[k]), 20),
         1e-7,
+        long=True,
     ),
     Program(
         newton_interpolation,
@@ -264,7 +265,7 @@ PROGRAMS = [
         1e-10,
         quick=True,
     ),
-    Program(design_matrix, lambda r, k: (r.random((6, 9, 1)[k]),), outside=_outside),
+    Program(design_matrix, lambda r, k: (r.random((6, 9, 1)[k]),), outside=_outside, long=True),
     Program(
         horner_and_derivatives, lambda r, k: (r.random((5, 3, 1)[k]), r.random((6, 9, 1)[k])), quick=True
     ),
@@ -278,8 +279,9 @@ PROGRAMS = [
         sieve_and_factor,
         lambda r, k: ((30, 50, 12)[k], r.integers(2, 140, (6, 9, 2)[k])),
         host=SIZED,
+        long=True,
     ),
-    Program(series_acceleration, lambda r, k: ((0.5, 1.0, 0.25)[k],), 1e-8, outside=_outside),
+    Program(series_acceleration, lambda r, k: ((0.5, 1.0, 0.25)[k],), 1e-8, outside=_outside, long=True),
     Program(
         josephus, lambda r, k: ((7, 10, 4)[k], (3, 2, 5)[k]), host="the length of a list depends on elements"
     ),
@@ -291,7 +293,7 @@ PROGRAMS = [
         long=True,
     ),
     Program(heap_sort, lambda r, k: (r.random((9, 20, 1)[k]),), long=True),
-    Program(collatz_lengths, lambda r, k: ((20, 50, 1)[k],)),
+    Program(collatz_lengths, lambda r, k: ((20, 50, 1)[k],), long=True),
     Program(
         permutations_by_sign,
         lambda r, k: (r.random(((3, 3), (4, 4), (3, 5))[k]),),
@@ -301,5 +303,5 @@ PROGRAMS = [
     Program(
         moving_median, lambda r, k: (r.random((9, 15, 5)[k]), (3, 5, 1)[k]), refused="known at run time only"
     ),
-    Program(binary_digits, lambda r, k: (r.integers(0, 30, (5, 9, 1)[k]), (5, 6, 5)[k])),
+    Program(binary_digits, lambda r, k: (r.integers(0, 30, (5, 9, 1)[k]), (5, 6, 5)[k]), long=True),
 ]

@@ -181,6 +181,7 @@ PROGRAMS = [
         outside=_outside,
         python=NEEDS_FFT,
         host=NUMPY,
+        long=True,
     ),
     Program(radix_two_fft, lambda r, k: (r.standard_normal((8, 16, 2)[k]),), 1e-10, long=True),
     Program(
@@ -195,7 +196,6 @@ PROGRAMS = [
         find_peaks,
         lambda r, k: (r.integers(0, 5, (20, 33, 9)[k]).astype(float), (2.0, 0.0, 9.0)[k]),
         host=SIZED,
-        long=True,
     ),
     Program(fir_filter, lambda r, k: (_sine(r, (16, 21, 5)[k]),), outside=_outside),
     Program(

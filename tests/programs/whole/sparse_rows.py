@@ -145,7 +145,7 @@ def _outside(k):
 
 
 PROGRAMS = [
-    Program(csr_times_vector, lambda r, k: (*_csr(r, k), r.standard_normal((5, 8, 7)[k])), long=True),
+    Program(csr_times_vector, lambda r, k: (*_csr(r, k), r.standard_normal((5, 8, 7)[k]))),
     Program(
         csr_times_matrix,
         lambda r, k: (*_csr(r, k), r.standard_normal(((5, 8, 7)[k], (3, 1, 4)[k]))),
@@ -188,6 +188,7 @@ PROGRAMS = [
             r.standard_normal((6, 9, 4)[k]),
         ),
         outside=_outside,
+        long=True,
     ),
     Program(
         chained_products,

@@ -189,6 +189,7 @@ PROGRAMS = [
         lambda r, k: (r.integers(0, 5, (20, 9, 33)[k]), r.standard_normal((20, 9, 33)[k])),
         python="np.unique sorts by NumPy",
         host=NUMPY,
+        long=True,
     ),
     Program(
         bootstrap_interval,
@@ -219,6 +220,9 @@ PROGRAMS = [
         host=NUMPY,
     ),
     Program(
-        metropolis, lambda r, k: (np.uint64((3, 9, 1)[k]), (0.0, 1.0, -2.0)[k], (40, 64, 8)[k], 0.8), 1e-9
+        metropolis,
+        lambda r, k: (np.uint64((3, 9, 1)[k]), (0.0, 1.0, -2.0)[k], (40, 64, 8)[k], 0.8),
+        1e-9,
+        long=True,
     ),
 ]

@@ -211,10 +211,12 @@ PROGRAMS = [
         coin_change,
         lambda r, k: ((np.array([1, 2, 5]), np.array([3, 7]), np.array([4, 6]))[k], (13, 12, 9)[k]),
         joins=True,
+        long=True,
     ),
     Program(
         matrix_chain,
         lambda r, k: (r.integers(1, 20, (6, 8, 3)[k]),),
+        host="kernels have no memory for a list that grows",
     ),
     Program(
         forward_backward, lambda r, k: (r.integers(0, 4, (7, 12, 1)[k]),), 1e-10, outside=_outside, long=True
@@ -223,9 +225,14 @@ PROGRAMS = [
         knapsack_with_items,
         lambda r, k: (r.integers(1, 30, (6, 9, 2)[k]), r.integers(1, 8, (6, 9, 2)[k]), (13, 20, 3)[k]),
         host=SIZED,
+        long=True,
     ),
     Program(pascal_rows, lambda r, k: ((6, 11, 1)[k], (1000, 7, 2)[k]), refused="'row' is an array of shape"),
-    Program(maximal_rectangle, lambda r, k: (r.random(((5, 6), (3, 9), (4, 1))[k]) < 0.7,), long=True),
+    Program(
+        maximal_rectangle,
+        lambda r, k: (r.random(((5, 6), (3, 9), (4, 1))[k]) < 0.7,),
+        host="kernels have no memory for a list that grows",
+    ),
     Program(
         subset_sums,
         lambda r, k: (r.integers(1, 9, (4, 6, 5)[k]), (9, 12, 100)[k]),
