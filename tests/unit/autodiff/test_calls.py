@@ -128,7 +128,17 @@ PROGRAMS |= {
     "percentile": (lambda x: np.percentile(x, 75), R),
 }
 
+KNOTS, AT = np.array([-1.0, -0.2, 0.5, 2.0]), np.array([[-3.0, -0.7, 0.1], [0.4, 1.3, 5.0]])
+BINS = np.array([0, 3, 1, 3, 3, 2])
+PROGRAMS |= {
+    "interp": (lambda x, xp, fp: np.interp(x, xp, fp), AT, KNOTS, V[:4]),
+    "interp with ends": (lambda x, xp, fp: np.interp(x, xp, fp, left=0.0, right=9.0), AT, KNOTS, V[:4]),
+    "interp at a number": (lambda x, xp, fp: np.interp(x[0, 1], xp, fp), AT, KNOTS, V[:4]),
+    "bincount": (lambda k, w: np.bincount(k, w, minlength=5) ** 2, BINS, R[0]),
+}
+
 DYNAMIC = (
+    "interp",
     *("sort", "sort down", "partition"),
     *("fft to None", "irfft to None", "rfft of reals to None", "filter", "fft2"),
     *("solve", "solve for a vector", "solve, stacks", "inv, stack", "det", "slogdet", "cholesky", "eigh"),

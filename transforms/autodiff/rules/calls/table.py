@@ -14,13 +14,14 @@ from xdsl.ir import SSAValue
 from .....dialects.nt.ops import CustomCallOp
 from ...missing import missing
 from ...transposed import Tangents, add_transposed
-from . import fourier, linear_algebra, sorting
+from . import fourier, linear_algebra, sorting, tables
 
 if TYPE_CHECKING:
     from ...forward import Forward
     from ...reverse import Reverse
 
 TANGENTS: dict[str, Tangents] = {
+    "numpy.interp": tables.interp,
     "numpy.linalg.inv": linear_algebra.inv,
     "numpy.linalg.pinv": linear_algebra.pinv,
     "numpy.linalg.lstsq": linear_algebra.lstsq,
@@ -40,6 +41,7 @@ TANGENTS: dict[str, Tangents] = {
 
 BOTH: dict[str, tuple[Tangents, Callable[..., None]]] = {
     "numpy.linalg.solve": (linear_algebra.solve_forward, linear_algebra.solve_reverse),
+    "numpy.bincount": (tables.bincount_forward, tables.bincount_reverse),
     "numpy.sort": (sorting.sort_forward, sorting.sort_reverse),
     "numpy.partition": (sorting.partition_forward, sorting.partition_reverse),
     **{
