@@ -30,11 +30,11 @@ from ..loops import Island, empty_like, extents_of
 if TYPE_CHECKING:
     from ..reverse import Reverse
 
-KEPT_BYTES = 32 << 20
-"""Scores of at most so many bytes are kept from forward to backward: a last-level cache holds them."""
+KEPT_BYTES = 128 << 20
+"""Scores of at most so many bytes are kept from forward to backward: computing them again takes longer."""
 
-BLOCK_BYTES = 1 << 20
-"""About how many bytes of scores are computed at a time: a private cache holds them."""
+BLOCK_BYTES = 8 << 20
+"""About how many bytes of scores are computed at a time: products of fewer rows pay for packing their other factor."""
 
 
 def is_blocked(op: CompositeOp) -> bool:
