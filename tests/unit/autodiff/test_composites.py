@@ -106,6 +106,44 @@ def test_unknown_extents(name):
     check(compiled, *arguments, oracle=plain, dynamic=True)
 
 
+SQUARE = _RNG.standard_normal((4, 4))
+VIEWS = {
+    "transposed": lambda f, x: f(x.T)[0],
+    "a new axis": lambda f, x: f(x[None])[0, 1],
+    "reversed": lambda f, x: f(x[::-1, ::-1])[:, 0],
+    "a row": lambda f, x: f(x[1]),
+}
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "layer_norm, no weight", "logsumexp of rows"])
+def test_of_views(name, view):
+    """The caller's view is made in the composite, whose operand is the array itself."""
+    compiled, plain, *_ = FORMS[name]
+    of = VIEWS[view]
+    if name == "logsumexp of rows":
+        check(
+            lambda x: of(lambda v: nt.nn.logsumexp(v, axis=-1, keepdims=True) * v, x),
+            SQUARE,
+            oracle=lambda x: of(lambda v: logsumexp(v, -1, True) * v, x),
+        )
+    else:
+        check(lambda x: of(compiled, x), SQUARE, oracle=lambda x: of(plain, x))
+
+
+def test_attention_of_views_is_not_by_blocks(monkeypatch):
+    monkeypatch.setattr(blocked, "KEPT_BYTES", 0)
+    q = np.random.default_rng(2).standard_normal((3, 3, 3))
+
+    check(
+        lambda q: nt.nn.attention(q.transpose(1, 0, 2), q, q.transpose(0, 2, 1)),
+        q,
+        oracle=lambda q: (
+            softmax(q.transpose(1, 0, 2) @ q.transpose(0, 2, 1) / np.sqrt(3)) @ q.transpose(0, 2, 1)
+        ),
+    )
+
+
 @pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
 @pytest.mark.parametrize(
     "name", ["layer_norm", "rms_norm", "batch_norm_training", "gelu", "logsumexp of rows"]

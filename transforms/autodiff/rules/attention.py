@@ -20,7 +20,19 @@ from xdsl.ir import Block, Region, SSAValue
 
 from ....dialects.affine import AffineList
 from ....dialects.nt.composite_op import CompositeOp
-from ....dialects.nt.ops import INDEX, DotOp, ReduceOp, ReshapeOp, SliceOp, YieldOp, element_of, shape_of
+from ....dialects.nt.elementwise_ops import ElementwiseOp
+from ....dialects.nt.ops import (
+    INDEX,
+    BroadcastOp,
+    DotOp,
+    ReduceOp,
+    ReshapeOp,
+    SliceOp,
+    TransposeOp,
+    YieldOp,
+    element_of,
+    shape_of,
+)
 from ....dialects.nt.types import width_of
 from ..builder import Builder
 from ..control.stacks import empty_stack, put
@@ -48,7 +60,31 @@ def is_blocked(op: CompositeOp) -> bool:
         return False
     if len(op.inputs) == 4 and element_of(op.inputs[3]) != i1:
         return False
-    return _row_bytes(op) * q[-2] > KEPT_BYTES and q[-2] > 1
+    return _row_bytes(op) * q[-2] > KEPT_BYTES and q[-2] > 1 and _is_of_operands(op)
+
+
+def _is_of_operands(op: CompositeOp) -> bool:
+    """Whether the region computes with the operands as they are: views that the caller made of arrays are made in it."""
+    q, k, v, *mask = op.body.block.args
+    rank = len(shape_of(q))
+    swapped = [*range(rank - 2), rank - 1, rank - 2]
+    users = [use.operation for use in k.uses]
+    if len(users) != 1 or not isinstance(users[0], TransposeOp) or list(users[0].permutation) != swapped:
+        return False
+    for value in (q, users[0].result, v):
+        if [type(use.operation) for use in value.uses] != [DotOp]:
+            return False
+    scores = [*shape_of(q)[:-1], shape_of(k)[-2]]
+    for value in mask:
+        for use in value.uses:
+            spread = use.operation
+            along = range(rank - len(shape_of(value)), rank)
+            if isinstance(spread, BroadcastOp):
+                if list(shape_of(spread.result)) != scores or list(spread.dims) != list(along):
+                    return False
+            elif not isinstance(spread, ElementwiseOp):
+                return False
+    return True
 
 
 def _row_bytes(op: CompositeOp) -> int:

@@ -22,8 +22,8 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr, StringA
 from xdsl.ir import SSAValue
 
 from ....dialects.nt.composite_op import CompositeOp
-from ....dialects.nt.elementwise_ops import ELEMENTWISE_OPS
-from ....dialects.nt.ops import CastOp, DimOp, FromScalarOp, element_of, shape_of
+from ....dialects.nt.elementwise_ops import ELEMENTWISE_OPS, ElementwiseOp
+from ....dialects.nt.ops import CastOp, DimOp, FromScalarOp, ReduceOp, element_of, shape_of
 from ....dialects.nt.types import with_element
 
 if TYPE_CHECKING:
@@ -49,6 +49,8 @@ def has_closed_form(op: CompositeOp) -> bool:
     label = op.label.data
     if len(op.inputs) != 1 or element_of(op.inputs[0]) != element_of(op.results_[0]):
         return False
+    if not _is_of_operand(op):
+        return False
     if element_of(op.inputs[0]) not in (f32, f64):  # halves are computed in float32 inside
         return label in ("softmax", "log_softmax") and _one_axis(op)
     if label in ("standardised", "divided_by_rms"):
@@ -58,6 +60,22 @@ def has_closed_form(op: CompositeOp) -> bool:
     if label == "gelu":
         return op.parameters.data.get("approximate", StringAttr("none")) in map(StringAttr, ("none", "tanh"))
     return label == "logsumexp" and axes_of(op) is not None
+
+
+def _is_of_operand(op: CompositeOp) -> bool:
+    """Whether the region computes with the operand as it is, along the axes that the parameters say.
+
+    A view that the caller made of an array (`softmax(x.T)`, `softmax(x[None])`) is made in the region.
+    """
+    argument, axes = op.body.block.args[0], axes_of(op)
+    for use in argument.uses:
+        if not isinstance(use.operation, ElementwiseOp | ReduceOp):
+            return False
+    reductions = [o for o in op.body.block.ops if isinstance(o, ReduceOp)]
+    shape = shape_of(argument)
+    return all(
+        shape_of(o.inputs[0]) != shape or list(o.reduced) == axes for o in reductions if len(o.inputs) == 1
+    )
 
 
 def _one_axis(op: CompositeOp) -> bool:
