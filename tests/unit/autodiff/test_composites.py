@@ -109,8 +109,8 @@ def test_unknown_extents(name):
 SQUARE = _RNG.standard_normal((4, 4))
 VIEWS = {
     "transposed": lambda f, x: f(x.T)[0],
-    "a new axis": lambda f, x: f(x[None])[0, 1],
-    "reversed": lambda f, x: f(x[::-1, ::-1])[:, 0],
+    "a new axis": lambda f, x: f(x[None])[0, 1:],
+    "reversed": lambda f, x: f(x[::-1, ::-1])[1:],
     "a row": lambda f, x: f(x[1]),
 }
 
@@ -123,9 +123,9 @@ def test_of_views(name, view):
     of = VIEWS[view]
     if name == "logsumexp of rows":
         check(
-            lambda x: of(lambda v: nt.nn.logsumexp(v, axis=-1, keepdims=True) * v, x),
+            lambda x: of(lambda v: nt.nn.logsumexp(v, axis=-1, keepdims=True), x),
             SQUARE,
-            oracle=lambda x: of(lambda v: logsumexp(v, -1, True) * v, x),
+            oracle=lambda x: of(lambda v: logsumexp(v, -1, True), x),
         )
     else:
         check(lambda x: of(compiled, x), SQUARE, oracle=lambda x: of(plain, x))
