@@ -46,8 +46,8 @@ class _SourceOp(SizedOp):
         return op
 
 
-_CARRYING = ("nt.loops", "scf.for", "scf.while", "scf.yield")
-"""What may be given elements without a value: islands write them, and control flow carries them to islands."""
+_CARRYING = ("nt.loops", "nt.dim", "scf.for", "scf.while", "scf.yield")
+"""What may be given elements without a value: islands write them, control flow carries them to islands."""
 
 
 @irdl_op_definition

@@ -277,6 +277,20 @@ def views(x):
     return x
 
 
+def stored_rows(x, h):
+    out = np.zeros_like(x)
+    for t in range(x.shape[0]):
+        h = np.tanh(x[t] + h)
+        out[t] = h
+    return out * out
+
+
+def outer_products(x, h, w):
+    for t in range(20):
+        h = np.tanh(w @ h + w.T @ x[t % 5])
+    return h
+
+
 def captured_once(h, v):
     g = np.exp(v) * h
     for _ in range(9):
@@ -341,6 +355,8 @@ PROGRAMS = {
     "lstm": (lstm, X, H, _RNG.standard_normal((3, 12)), _RNG.standard_normal((3, 12))),
     "maxima": (maxima, H, V),
     "views": (views, X),
+    "stored rows": (stored_rows, X, H),
+    "outer products": (outer_products, X, H, W),
     "captured once": (captured_once, H, V),
     "not used": (not_used, H, V),
     "a matrix power": (a_matrix_power, W),

@@ -8,6 +8,7 @@ from nestor.dialects.registry import make_context
 from nestor.runtime.interp.run import compile_nest
 from nestor.transforms.autodiff.builder import Builder
 from nestor.transforms.autodiff.control.snapshots import next_position
+from second_derivatives import check_second
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, TensorType, i64
 from xdsl.ir import Block, Region
@@ -77,6 +78,21 @@ def test_a_loop_is_its_iterations_written_out(name):
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-14)
 
 
+SECOND = ("steps", "run-time bounds", "a branch", "stored rows")
+
+
+@pytest.mark.parametrize(
+    "name", [n if n in SECOND else pytest.param(n, marks=pytest.mark.slow) for n in PROGRAMS]
+)
+def test_second_derivatives(name):
+    check_second(*PROGRAMS[name])
+
+
+@pytest.mark.parametrize("name", ["run-time steps", pytest.param("energy", marks=pytest.mark.slow)])
+def test_second_derivatives_of_loops_with_snapshots(name):
+    check_second(*PROGRAMS[name], passes=("nt-differentiate{snapshots=2}", "to-nest"))
+
+
 SNAPSHOTS = ("run-time steps", "no steps", "nested", "a break")
 
 
@@ -106,6 +122,14 @@ def test_a_loop_keeps_what_its_reverse_needs_of_each_iteration():
     assert text.count("nt.empty") == 2
     assert text.count("nt.dot") == 3
     assert "nt.empty" not in differentiated("a linear loop")
+
+
+def test_products_that_every_iteration_adds_to_a_gradient_are_one():
+    text = differentiated("outer products")
+    assert text.count("nt.dot") == 6  # two of the forward run, two in the reversed loop, two behind it
+    behind = text[text.rindex("scf.for") :]
+    assert behind[behind.index("scf.yield") :].count("nt.dot") == 2
+    assert "tensor<3x3xf64>" not in behind[: behind.index("\n")]  # the gradient of w is not carried
 
 
 @pytest.mark.parametrize("count", [1, 4])

@@ -32,9 +32,10 @@ from ..opened import opened
 from .carried import active_carried, useful_carried
 from .counting import Counting
 from .outer_extents import Extent, OuterExtents
-from .replay import Kept, Replay, captured, copy_arguments, copy_into, copy_of, is_choosing
+from .replay import Kept, Replay, captured, copy_arguments, copy_into, copy_of, is_choosing, sweep
 from .snapshots import Snapshots, snapshots_of
 from .stacks import empty_stack, get, put
+from .totals import Totals
 
 if TYPE_CHECKING:
     from ..forward import Forward
@@ -157,17 +158,29 @@ def reverse_loop(op: scf.ForOp, cotangents: Cotangents, to: Reverse, silent: boo
             ends.append(total)
     inner.builder.add(scf.YieldOp(*ends))
     count = snapshots_of(op)
-    snapshots = None if count is None else Snapshots(op, count, replay, counting, to)
-    if snapshots is None:
-        _keep(op, replay, counting, to)
-    starts = [builder.zeros(first_values[k]) if (c := cotangents[k]) is None else c for k in moving]
-    starts += [builder.zeros(v) for v in totals]
     place = counting.from_end(reverse.args[0])
-    if snapshots is not None:
-        more = snapshots.starts()
-        starts += more
+    starts = [builder.zeros(first_values[k]) if (c := cotangents[k]) is None else c for k in moving]
+    if count is not None:
+        snapshots = Snapshots(op, count, replay, counting, to)
+        starts += [*(builder.zeros(v) for v in totals), *(more := snapshots.starts())]
         carried = [reverse.insert_arg(v.type, len(reverse.args)) for v in more]
-        _yield_also(reverse, snapshots.enter(reverse, carried, place))
+        _give(reverse, [*_ends(reverse), *snapshots.enter(reverse, carried, place)])
+        behind = None
+    else:
+        reads = _keep(op, replay, counting, to)
+        outer = OuterExtents(reverse, builder, dict(zip(reverse.args[1:], starts, strict=False)))
+        behind = Totals(reverse, outer, reads)
+        left = dict(zip(totals, _ends(reverse)[len(moving) :], strict=True))
+        left = {v: behind.take_out(v, seeds[v], total) for v, total in left.items()}
+        _give(reverse, [*_ends(reverse)[: len(moving)], *(t for v, t in left.items() if t is not seeds[v])])
+        gone = [seeds[v] for v, total in left.items() if total is seeds[v]]
+        totals = {v: total for v, total in left.items() if total is not seeds[v]}
+        starts += [*(builder.zeros(v) for v in totals), *(more := behind.stacks(builder, counting.length))]
+        carried = [reverse.insert_arg(v.type, len(reverse.args)) for v in more]
+        _give(reverse, [*_ends(reverse), *behind.push(carried, place)])
+        sweep(reverse)
+        for seed in gone:
+            reverse.erase_arg(seed)
     variable = replay.primal.args[0]
     if variable.uses.get_length():
         assert reverse.first_op is not None
@@ -177,28 +190,40 @@ def reverse_loop(op: scf.ForOp, cotangents: Cotangents, to: Reverse, silent: boo
     first, step = builder.index_constant(0), builder.index_constant(1)
     new = builder.add(scf.ForOp(first, _as_value(counting.length, builder), step, starts, Region(reverse)))
     reverse.args[0].name_hint = f"{body.args[0].name_hint}_back" if body.args[0].name_hint else None
-    for place, k in enumerate(moving):
-        to.add(first_values[k], new.results[place], masked=masked)
-    for place, value in enumerate(totals, start=len(moving)):
-        to.add(value, new.results[place], masked=masked)
+    results = iter(new.results)
+    for k in moving:
+        to.add(first_values[k], next(results), masked=masked)
+    for value in totals:
+        to.add(value, next(results), masked=masked)
+    if behind is not None:
+        for value, gradient in behind.gradients(builder, list(results)):
+            to.add(value, gradient, masked=masked)
 
 
-def _yield_also(block: Block, values: Sequence[SSAValue]) -> None:
-    """Let the last operation of a block give more values."""
+def _ends(block: Block) -> list[SSAValue]:
+    assert block.last_op is not None
+    return list(block.last_op.operands)
+
+
+def _give(block: Block, values: Sequence[SSAValue]) -> None:
+    """Let a block give these values."""
     end = block.last_op
     assert end is not None
-    more = scf.YieldOp(*end.operands, *values)
-    more.location = end.location
+    new = scf.YieldOp(*values)
+    new.location = end.location
     block.erase_op(end)
-    block.add_op(more)
+    block.add_op(new)
 
 
 def _as_value(extent: Extent, builder: Builder) -> SSAValue:
     return builder.index_constant(extent) if isinstance(extent, int) else extent
 
 
-def _keep(op: scf.ForOp, replay: Replay, counting: Counting, to: Reverse) -> None:
-    """Let the loop keep what its reverse needs, and put what is computed again into the reverse."""
+def _keep(op: scf.ForOp, replay: Replay, counting: Counting, to: Reverse) -> dict[SSAValue, SSAValue]:
+    """Let the loop keep what its reverse needs, and put what is computed again into the reverse.
+
+    Gives what the reverse reads from stacks, and these.
+    """
     assert op.parent is not None
     before = Builder(op.parent, op, op.location)
     starts: dict[SSAValue, SSAValue] = dict(zip(replay.primal.args[1:], op.iter_args, strict=True))
@@ -210,10 +235,13 @@ def _keep(op: scf.ForOp, replay: Replay, counting: Counting, to: Reverse) -> Non
     assert first is not None
     at = Builder(replay.reverse, first, op.location)
     place = counting.from_end(replay.reverse.args[0])
+    reads: dict[SSAValue, SSAValue] = {}
     for one in kept:
         assert one.result is not None
         read = get(at, one.result, place, one.value, one.extents)
         one.stand_in.replace_all_uses_with(read)
+        reads[read] = one.result
+    return reads
 
 
 def _with_stacks(

@@ -188,7 +188,7 @@ class Snapshots:
         block = Block(arg_types=[INDEX, *(v.type for v in starts)])
         block.args[0].name_hint = source.args[0].name_hint
         inside = Builder(block, None, self._op.location)
-        here = dict(zip(chosen, block.args[1:], strict=False))
+        here: dict[int, SSAValue] = dict(zip(chosen, block.args[1:], strict=False))
         rest = block.args[1 + len(here) :]
         snapshots, next_ = self._maybe_take(inside, block.args[0], here, _Snapshots(rest[:-1]), rest[-1], end)
         mapping: dict[SSAValue, SSAValue] = {carried[k]: v for k, v in here.items()}
