@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, IntegerType, TensorType
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, IntegerType, TensorType, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...dialects.nt import CompositeOp, CustomCallOp, ReshapeOp, YieldOp
 from ...dialects.nt.ops import element_of, shape_of
-from .batcher import Batcher, Rule, joined
+from .batcher import Batcher, Rule, joined, reads_of
 from .user_rules import rules_of, stacked_rules
 
 STACKING = frozenset(
@@ -99,6 +99,7 @@ WHOLE: dict[str, int] = {
     "log_softmax": 1,
     "gelu": 1,
     "layer_norm": 1,
+    "logsumexp": 1,
     "standardised": 1,
     "divided_by_rms": 1,
     "rms_norm": 1,
@@ -106,15 +107,25 @@ WHOLE: dict[str, int] = {
 }
 """Composites that are the same function of a stack, where their first operands are stacked and no others."""
 
+WITHOUT_AXES = ("gelu", "attention")
+"""Those of them that have no axis: of the others, one that names none works along all."""
+
 
 def _composite(b: Batcher, op: CompositeOp) -> bool:
     """The composite of a stack, or what it stands for; one with derivatives of the user's keeps them."""
     count = WHOLE.get(op.label.data)
     parameters = op.parameters.data
     stacked = [b.is_stacked(v) for v in op.inputs]
-    moved = _axes_moved(parameters)
-    if not rules_of(op):
-        if count is None or moved is None or any(stacked[count:]):
+    moved = parameters if count is None else _axes_moved(op)
+    from_outside = any(b.is_stacked(v) for v in reads_of(op) if v not in op.inputs)
+    if rules_of(op):
+        moved = parameters
+        if from_outside:
+            raise b.fail(
+                op, "nt.batch: a function with derivatives of its own uses a number that is sliced", "pass it"
+            )
+    else:
+        if count is None or moved is None or any(stacked[count:]) or from_outside:
             return _decomposed(b, op)
         stacked = [k < count for k in range(len(op.inputs))]
     inputs = [b.stack(v) if s else b.values[v] for v, s in zip(op.inputs, stacked, strict=True)]
@@ -127,7 +138,7 @@ def _composite(b: Batcher, op: CompositeOp) -> bool:
         b.run(ops)
         b.add(YieldOp(*[b.stack(v) for v in end.operands]))
     types = [b.stack_type(r.type) for r in op.results_]
-    made = CompositeOp(op.label.data, inputs, Region(block), types, DictionaryAttr(dict(moved or parameters)))
+    made = CompositeOp(op.label.data, inputs, Region(block), types, DictionaryAttr(dict(moved)))
     made.attributes.update({**op.attributes, **stacked_rules(b, op)})
     b.add(made)
     for old, new in zip(op.results_, made.results_, strict=True):
@@ -135,17 +146,25 @@ def _composite(b: Batcher, op: CompositeOp) -> bool:
     return True
 
 
-def _axes_moved(parameters: Mapping[str, Attribute]) -> Mapping[str, Attribute] | None:
-    """The parameters of a composite with `axis` as a stack has it; None where it is no number."""
+def _axes_moved(op: CompositeOp) -> Mapping[str, Attribute] | None:
+    """The parameters of a composite with `axis` as a stack has it; None where it is no number, or several."""
+    parameters = op.parameters.data
     axis = parameters.get("axis")
-    if axis is None:
+    if axis is None and op.label.data in WITHOUT_AXES:
         return parameters
-    one = axis.data[0] if isinstance(axis, ArrayAttr) and len(axis.data) == 1 else axis
-    if not isinstance(one, IntegerAttr) or not isinstance(one.type, IntegerType):
+    if axis is None:
+        axis = ArrayAttr([IntegerAttr(k, i64) for k in range(len(shape_of(op.inputs[0])))])
+    moved = [_axis_moved(one) for one in (axis.data if isinstance(axis, ArrayAttr) else (axis,))]
+    if any(one is None for one in moved):
         return None
-    number = one.value.data
-    new = one if number < 0 else IntegerAttr(number + 1, one.type)
-    return {**parameters, "axis": ArrayAttr([new]) if isinstance(axis, ArrayAttr) else new}
+    return {**parameters, "axis": ArrayAttr(moved) if isinstance(axis, ArrayAttr) else moved[0]}  # pyright: ignore
+
+
+def _axis_moved(axis: Attribute) -> IntegerAttr | None:
+    if not isinstance(axis, IntegerAttr) or not isinstance(axis.type, IntegerType):
+        return None
+    number = axis.value.data
+    return axis if number < 0 else IntegerAttr(number + 1, axis.type)
 
 
 def _decomposed(b: Batcher, op: CompositeOp) -> bool:
