@@ -12,14 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ....dialects.affine import AffineList
 from ....dialects.nt.elementwise_ops import ElementwiseOp
-from ....dialects.nt.ops import DotOp, ReduceOp, TransposeOp, shape_of
+from ....dialects.nt.ops import DotOp, ReduceOp, ReshapeOp, TransposeOp, element_of, shape_of
 from ..builder import Builder
 from .outer_extents import Extent, OuterExtents
 from .stacks import empty_stack, put
@@ -61,10 +62,26 @@ class _Term:
             result = b.sum(operands[0], over[0])
         else:
             lhs, rhs = operands
-            result = b.value(DotOp(lhs, rhs, (over[0], over[1]), (beside[0], beside[1])))
+            together = _as_one_axis(b, lhs, over[0]), _as_one_axis(b, rhs, over[1])
+            if not beside[0] and together[0] is not None and together[1] is not None:
+                result = b.value(DotOp(together[0], together[1], ((0,), (0,))))
+            else:
+                result = b.value(DotOp(lhs, rhs, (over[0], over[1]), (beside[0], beside[1])))
         for order in self.orders:
             result = b.transpose(result, order)
         return result
+
+
+def _as_one_axis(b: Builder, value: SSAValue, axes: Sequence[int]) -> SSAValue | None:
+    """The tensor with its first axes, which are `axes`, as one: a product over one axis is the fastest."""
+    shape = shape_of(value)
+    if list(axes) != list(range(len(axes))) or len(axes) < 2 or DYNAMIC_INDEX in shape[1:]:
+        return None
+    inner = prod(shape[1 : len(axes)])
+    sizes = b.sizes_of(value).times(inner)
+    first = DYNAMIC_INDEX if shape[0] == DYNAMIC_INDEX else shape[0] * inner
+    kind = TensorType(element_of(value), [first, *shape[len(axes) :]])
+    return b.value(ReshapeOp(value, kind, sizes))
 
 
 @dataclass(eq=False)
