@@ -1,14 +1,15 @@
 """A block of the program and its reverse: what is computed again there, and what must be kept until then.
 
-The reverse is made from a copy of the block, which computes everything again; then a minimum cut (`cut.py`) says what to
-keep instead. What is expensive (products, reductions, calls, islands, loops) is kept where its extents are known before
-the loop, what has an effect always; elementwise operations and views are computed again.
+The reverse is made from a copy of the block, which computes everything again; then a minimum cut (`tensor/partition.py`)
+says what to keep instead. What is expensive (products, reductions, calls, islands, loops) is kept where its extents are
+known before the loop, what has an effect always; elementwise operations and views are computed again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import cf, func, scf
@@ -29,10 +30,10 @@ from ....dialects.nt.ops import (
     shape_of,
 )
 from ....dialects.nt.types import width_of
+from ...tensor.partition import Prices, partition
 from ..activity import active_values, used_from_outside
 from ..opened import opened
 from ..rules.elementwise import CHOOSING
-from .cut import INFINITE, cheapest
 from .outer_extents import Extent, OuterExtents
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 
 CONTROL = (scf.ForOp, scf.WhileOp, scf.IfOp)
 _EXPENSIVE = (DotOp, ReduceOp, ScanOp, CompositeOp, CustomCallOp, LoopsOp, *CONTROL)
+_OPERATIONS = 1 << 12
+"""How many operations cost as much as a byte that is kept: of cuts that keep the same, the one that does less again."""
 _GUESS = 64
 """An extent that is not known, where the costs of two values are compared."""
 
@@ -139,17 +142,25 @@ class Replay:
             v: list(used_from_outside(v.owner)) if isinstance(v.owner, Operation) else [] for v in values
         }
         extents: dict[SSAValue, list[Extent]] = {}
-        cost: dict[SSAValue, int] = {}
         for value in values:
             known = outer.of(value) if isinstance(value.type, TensorType) else None
-            cost[value] = INFINITE if known is None else _bytes(value)
             if known is not None:
                 extents[value] = known
         given = [v for v in self.primal.args if not isinstance(v.type, IndexType)]
         once = [v for v in made if has_effect(v.owner)]  # pyright: ignore
         dear = [v for v in made if isinstance(v.owner, _EXPENSIVE) and v in extents]
-        keep = cheapest(operands, cost, [*given, *once, *dear], needed)
-        if keep is None:
+        stored_only = {*given, *once, *dear}
+        prices = {
+            v: Prices(
+                _bytes(v) * _OPERATIONS if v in extents else inf,
+                inf if v in stored_only else 1,
+                [o for o in operands[v] if o in inside],
+            )
+            for v in values
+        }
+        try:
+            keep = partition(prices, needed).stored
+        except ValueError:
             self._refuse(once, extents)
         return [Kept(v, _stand_in(v.type), extents[v]) for v in values if v in keep]  # pyright: ignore
 
