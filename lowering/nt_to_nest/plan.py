@@ -323,7 +323,13 @@ class Planner:
             roots = [(v, nest.point) for op in nest.reductions() for v in op.inputs]
             roots += [(o.value, nest.point) for one in nest.passes for o in one.outputs]
             roots += [(o.value, nest.row_point) for o in nest.row_outputs]
-            for value, _ in self._needed(roots):
+            needed = [value for value, _ in self._needed(roots)]
+            for value in self.row_values:
+                if self._home_nest(value) is nest:
+                    others = [v for v in self.row_values if v is not value]
+                    traced = self._trace([(value, nest.point)], stop=others)
+                    needed += [v for v, _ in traced if v is not value and v in self._home]
+            for value in needed:
                 home = self._home[value][0]
                 if home is not nest and value not in home.exports:
                     home.exports.append(value)
