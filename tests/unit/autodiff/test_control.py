@@ -96,6 +96,9 @@ def test_second_derivatives_of_loops_with_snapshots(name):
 SNAPSHOTS = ("run-time steps", "no steps", "nested", "a break")
 
 
+ADDED_AT_ONCE = ("softmax in a loop", "lstm", "a matrix power")
+
+
 @pytest.mark.parametrize(
     "name", [n if n in SNAPSHOTS else pytest.param(n, marks=pytest.mark.slow) for n in PROGRAMS]
 )
@@ -104,7 +107,10 @@ def test_snapshots_change_nothing(name):
     for count in (1, 3):
         some = derivatives_after(name, f"nt-differentiate{{snapshots={count}}}")
         for one, other in zip(some, whole, strict=True):
-            np.testing.assert_array_equal(one, other)
+            if "products" in name or name in ADDED_AT_ONCE:  # sums over iterations, in another order
+                np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-13)
+            else:
+                np.testing.assert_array_equal(one, other)
 
 
 def differentiated(name, options=""):
