@@ -13,7 +13,10 @@ ROLES = {
     Role.VIEW: {"broadcast", "reshape", "slice", "transpose", "window"},
     Role.SOURCE: {"constant", "from_scalar", "iota"},
     Role.APART: {"dot", "scan"},
-    None: {"composite", "custom_call", "dim", "empty", "fusion", "loops", "to_scalar", "yield"},
+    None: {
+        *("composite", "custom_call", "dim", "empty", "fusion", "loops", "to_scalar", "yield"),
+        *("vjp", "jvp", "stop_gradient", "batch"),
+    },
 }
 
 

@@ -121,10 +121,6 @@ def changes_a_global(x):
     return x
 
 
-def run_time_filter(x):
-    return [v for v in x if v > 1]
-
-
 def run_time_key(x, k):
     d = {0: x, 1: x + 1}
     return d[int(k.sum())]
@@ -244,16 +240,15 @@ CASES = [
         "changing a list from outside the function is not supported",
         "pass it as an argument",
     ),
-    (run_time_filter, "how many items this comprehension has is known at run time only", "np.where"),
     (missing_key, "KeyError: 'b'", "its keys are ['a']"),
     (decorated_inside, "a decorated function inside a compiled function is not supported", None),
     (kept_iterator, "keeping an iterator is not supported", "list(...)"),
     (walrus_on_a_path, "computed on some paths only is not supported", "a statement of its own"),
     (append_on_a_path, "a list is changed in a part of an expression", "statement of its own"),
-    (endless_list, "how long a list is that grows is not known inside of its loop", "count what is appended"),
+    (endless_list, "changing a list while a loop goes through it is not supported", "go through a copy"),
     (slice_of_a_list, "this slice of a list is not supported", "new list"),
     (unpacks_too_few, "not enough values to unpack (expected at least 2, got 1)", None),
-    (joined_lists, "a list of 2 on one path and a list of 1 on another", "one type and shape"),
+    (joined_lists, "returning a list with arrays that others share is not supported", "append copies"),
     (changes_a_tuple, "a tuple does not support item assignment", None),
     (loop_over_number, "cannot be iterated over", None),
 ]
