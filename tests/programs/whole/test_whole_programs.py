@@ -21,8 +21,10 @@ REFUSED = [program for program in ALL if program.refused]
 
 
 def of_cpu():
+    """Every second one of the short programs is quick, and so some of each area; the others are as slow tests."""
+    short = [program for program in PROGRAMS if not program.long]
     for program in PROGRAMS:
-        marks = [pytest.mark.slow] if program.long else []
+        marks = [] if program in short[::2] else [pytest.mark.slow]
         yield pytest.param(program, id=program.name, marks=marks)
 
 
