@@ -258,7 +258,7 @@ CALLS = [
 ]
 
 
-@pytest.mark.parametrize("target", ["interp", "cpu"])
+@pytest.mark.parametrize("target", [pytest.param("interp", marks=pytest.mark.slow), "cpu"])
 @pytest.mark.parametrize(("program", "calls"), CALLS, ids=[program.__name__ for program, _ in CALLS])
 def test_lists(program, calls, target):
     compiled = nt.jit(program, target=target, strict=True)

@@ -21,10 +21,10 @@ REFUSED = [program for program in ALL if program.refused]
 
 
 def of_cpu():
-    """Every second one of the short programs is quick, and so some of each area; the others are as slow tests."""
+    """Every fourth of the short programs is quick, and so one of each area or so; the others are slow tests."""
     short = [program for program in PROGRAMS if not program.long]
     for program in PROGRAMS:
-        marks = [] if program in short[::2] else [pytest.mark.slow]
+        marks = [] if program in short[::4] else [pytest.mark.slow]
         yield pytest.param(program, id=program.name, marks=marks)
 
 

@@ -115,7 +115,9 @@ VIEWS = {
 }
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize(
+    "view", [pytest.param(v, marks=pytest.mark.slow) if k % 2 else v for k, v in enumerate(VIEWS)]
+)
 @pytest.mark.parametrize("name", ["softmax", "log_softmax", "layer_norm, no weight", "logsumexp of rows"])
 def test_of_views(name, view):
     """The caller's view is made in the composite, whose operand is the array itself."""
@@ -144,7 +146,7 @@ def test_attention_of_views_is_not_by_blocks(monkeypatch):
     )
 
 
-@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("size", [1e-3, pytest.param(1.0, marks=pytest.mark.slow), 1e3])
 @pytest.mark.parametrize(
     "name", ["layer_norm", "rms_norm", "batch_norm_training", "gelu", "logsumexp of rows"]
 )
@@ -223,7 +225,7 @@ def masked_attention(q, k, v):
     return softmax(scores) @ v
 
 
-@pytest.mark.parametrize("rows", [1, 2, 3, 7])
+@pytest.mark.parametrize("rows", [*(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2, 7)), 3])
 @pytest.mark.parametrize("name", ["attention", "with a mask", "second derivative"])
 def test_attention_by_blocks_of_rows(name, rows, monkeypatch):
     q, k, v = np.random.default_rng(2).standard_normal((3, 2, 7, 4))

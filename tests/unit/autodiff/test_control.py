@@ -28,13 +28,15 @@ DYNAMIC = (
 """Those that are quick tests with unknown extents too."""
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow) if k % 2 else n for k, n in enumerate(PROGRAMS)]
+)
 def test_derivatives(name):
     check(*PROGRAMS[name])
 
 
 @pytest.mark.parametrize(
-    "name", [n if n in DYNAMIC else pytest.param(n, marks=pytest.mark.slow) for n in PROGRAMS]
+    "name", [n if n in DYNAMIC[::2] else pytest.param(n, marks=pytest.mark.slow) for n in PROGRAMS]
 )
 def test_unknown_extents(name):
     check(*PROGRAMS[name], dynamic=True)

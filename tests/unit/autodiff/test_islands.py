@@ -398,7 +398,9 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow) if k % 3 == 2 else n for k, n in enumerate(PROGRAMS)]
+)
 def test_derivatives(name):
     check(*PROGRAMS[name])
 
