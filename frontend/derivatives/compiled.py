@@ -124,6 +124,13 @@ def _refuse_leaf(
 # ---- grad and value_and_grad ------------------------------------------------------------------------
 
 
+def options_of(frame: Frame, argnums: Value, argnames: Value, has_aux: Value) -> tuple[Any, Any, bool]:
+    """`argnums`, `argnames` and `has_aux`, which are known when compiling."""
+    numbers = require_static(frame.graph, as_constant(argnums), "argnums")
+    names = require_static(frame.graph, as_constant(argnames), "argnames")
+    return numbers, names, bool(require_static(frame.graph, has_aux, "has_aux"))
+
+
 def _gradient(name: str, with_value: bool) -> Callable[..., Value]:
     def transform(
         frame: Frame,
@@ -134,11 +141,8 @@ def _gradient(name: str, with_value: bool) -> Callable[..., Value]:
         argnames: Value = NOTHING,
         has_aux: Value = FALSE,
     ) -> Value:
-        graph = frame.graph
         label = label_of_function(frame, node, fun, name)
-        numbers = require_static(graph, as_constant(argnums), "argnums")
-        names = require_static(graph, as_constant(argnames), "argnames")
-        aux = bool(require_static(graph, has_aux, "has_aux"))
+        numbers, names, aux = options_of(frame, argnums, argnames, has_aux)
 
         def called(frame: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value]) -> Value:
             what = f"nt.{name} of {label}"

@@ -22,11 +22,11 @@ from ..frame.frame import Frame
 from ..frame.recursion import call
 from ..interface.errors import DTypeError
 from ..numpy_api.families import FUNCTIONS
-from ..values.arithmetic import index_value, operate, require_static
+from ..values.arithmetic import index_value, operate
 from ..values.contents import as_tensor
 from ..values.tensors import constant
 from ..values.values import NOTHING, Extents, Group, Static, Tensor, Value
-from .compiled import FALSE, FIRST, Made, active_of, as_constant, callee, label_of_function
+from .compiled import FALSE, FIRST, Made, active_of, callee, label_of_function, options_of
 from .leaves import like
 from .outlined import Result, outline
 from .parameters import select
@@ -42,11 +42,8 @@ def _jacobian(name: str, forward: bool) -> Callable[..., Value]:
         argnames: Value = NOTHING,
         has_aux: Value = FALSE,
     ) -> Value:
-        graph = frame.graph
         label = label_of_function(frame, node, fun, name)
-        numbers = require_static(graph, as_constant(argnums), "argnums")
-        names = require_static(graph, as_constant(argnames), "argnames")
-        aux = bool(require_static(graph, has_aux, "has_aux"))
+        numbers, names, aux = options_of(frame, argnums, argnames, has_aux)
 
         def called(frame: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value]) -> Value:
             what = f"nt.{name} of {label}"

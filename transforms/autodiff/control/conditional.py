@@ -20,11 +20,9 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from ....dialects.diagnostic import fail
 from ....dialects.nt.constants import from_numpy
 from ....dialects.nt.ops import INDEX, ConstantOp, ToScalarOp
-from ..activity import useful_values
 from ..builder import Builder
-from ..opened import opened
 from .carried import active_carried, useful_carried
-from .counted import in_place_of, require_tensors, reverse_loop
+from .counted import carry_tangents, in_place_of, require_tensors, reverse_loop
 from .replay import captured, copy_arguments, copy_into, copy_of, has_effect
 
 if TYPE_CHECKING:
@@ -47,22 +45,10 @@ def while_forward(op: scf.WhileOp, by: Forward) -> Cotangents:
     if not moving:
         return [None] * len(op.results)
     before, block = copy_of(op.before_region.block), copy_of(body)
-    own = list(block.args)
-    tangents = {k: block.insert_arg(own[k].type, len(block.args)) for k in moving}
-    passed = [before.insert_arg(own[k].type, len(before.args)) for k in moving]
-    ops = opened(list(block.ops)[:-1], [*known, *(own[k] for k in moving)], [])
-    end, condition = block.last_op, before.last_op
-    assert end is not None and isinstance(condition, scf.ConditionOp)
-    ends = list(end.operands)
-    end.detach()
-    end.erase()
-    inside = by.inside(block, useful_values(ops, [ends[k] for k in useful]))
-    for k, tangent in tangents.items():
-        inside.set(own[k], tangent)
-    inside.run(ops)
-    ends = [inside.now(v) for v in ends]
-    inside.builder.location = op.location
-    inside.builder.add(scf.YieldOp(*ends, *(inside.full(ends[k]) for k in moving)))
+    passed = [before.insert_arg(block.args[k].type, len(before.args)) for k in moving]
+    condition = before.last_op
+    assert isinstance(condition, scf.ConditionOp)
+    carry_tangents(op, block, block.args, known, useful, moving, by)
     _pass_on(before, condition, passed)
     starts = [*op.arguments, *(by.full(op.arguments[k]) for k in moving)]
     new = scf.WhileOp(starts, [v.type for v in starts], Region(before), Region(block))

@@ -17,7 +17,7 @@ kept has a place more: what an iteration gives is what the next one starts from.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import scf
@@ -60,12 +60,27 @@ def for_forward(op: scf.ForOp, by: Forward) -> Cotangents:
         return [None] * len(op.results)
     block = copy_of(body)
     block.args[0].name_hint = body.args[0].name_hint
-    end = block.last_op
-    assert end is not None
-    ends = list(end.operands)
-    own = block.args[1:]
+    carry_tangents(op, block, block.args[1:], known, useful, moving, by)
+    starts = [by.full(op.iter_args[k]) for k in moving]
+    new = scf.ForOp(op.lb, op.ub, op.step, [*op.iter_args, *starts], Region(block))
+    return in_place_of(op, new, moving, by)
+
+
+def carry_tangents(
+    op: scf.ForOp | scf.WhileOp,
+    block: Block,
+    carried: Sequence[BlockArgument],
+    known: Iterable[SSAValue],
+    useful: Iterable[int],
+    moving: Sequence[int],
+    by: Forward,
+) -> None:
+    """Give a copy of a loop's body a tangent for each carried value of `moving`, as further arguments and yields."""
+    own = list(carried)
     tangents = {k: block.insert_arg(own[k].type, len(block.args)) for k in moving}
     ops = opened(list(block.ops)[:-1], [*known, *(own[k] for k in moving)], [])
+    end = block.last_op
+    assert end is not None
     ends = list(end.operands)
     end.detach()
     end.erase()
@@ -76,9 +91,6 @@ def for_forward(op: scf.ForOp, by: Forward) -> Cotangents:
     ends = [inside.now(v) for v in ends]
     inside.builder.location = op.location
     inside.builder.add(scf.YieldOp(*ends, *(inside.full(ends[k]) for k in moving)))
-    starts = [by.full(op.iter_args[k]) for k in moving]
-    new = scf.ForOp(op.lb, op.ub, op.step, [*op.iter_args, *starts], Region(block))
-    return in_place_of(op, new, moving, by)
 
 
 def in_place_of(
