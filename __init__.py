@@ -24,7 +24,7 @@ _PUBLIC = {
     "jacfwd": ".frontend.functional.jacobians",
     "jacrev": ".frontend.functional.jacobians",
     "hessian": ".frontend.functional.jacobians",
-    "checkpoint": ".frontend.functional.derivatives",
+    "checkpoint": ".frontend.functional.checkpoints",
     "custom_vjp": ".frontend.interface.custom_rules",
     "custom_jvp": ".frontend.interface.custom_rules",
     "set_num_threads": ".runtime.cpu.threads",

@@ -38,6 +38,9 @@ NT_FASTMATH = "nt.fastmath"
 NT_SNAPSHOTS = "nt.snapshots"
 """Of an scf.for or scf.while: its reverse keeps the states of at most so many iterations, and runs parts of it again."""
 
+NT_SNAPSHOT_BYTES = "nt.snapshot_bytes"
+"""Of an scf.for or scf.while: its reverse keeps as many states of iterations as fit into so many bytes."""
+
 NT_VJP_RULE = "nt.vjp_rule"
 """Of a composite: the private function that has its gradients, of (inputs, cotangents of all results) -> (a cotangent for
 each input of floats). The user gives it (nt.custom_vjp); nt-differentiate calls it in place of the derivative of the

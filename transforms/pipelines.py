@@ -22,6 +22,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
         "nt-split-reductions",
         "nt-fuse",
         "nt-recompute",
+        "nt-drop-barriers",
         "convert-nt-to-nest",
         "nest-expand-complex",
         "nest-prove-bounds",

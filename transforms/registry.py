@@ -27,6 +27,7 @@ PASSES: dict[str, str] = {
     "nt-split-reductions": "transforms.tensor.nt_split_reductions:NtSplitReductionsPass",
     "nt-fuse": "transforms.tensor.nt_fuse:NtFusePass",
     "nt-recompute": "transforms.tensor.nt_recompute:NtRecomputePass",
+    "nt-drop-barriers": "transforms.tensor.nt_drop_barriers:NtDropBarriersPass",
     # nt -> nest
     "convert-nt-to-nest": "lowering.nt_to_nest.convert:ConvertNtToNestPass",
     # nest -> nest
@@ -53,7 +54,7 @@ PASSES: dict[str, str] = {
 """The module of each pass, and its class there (of a primitive: its function)."""
 
 IDLE_WITHOUT: dict[str, tuple[str, ...]] = {
-    "nt-differentiate": ("nt.vjp", "nt.jvp", "nt.stop_gradient"),
+    "nt-differentiate": ("nt.vjp", "nt.jvp", "nt.stop_gradient", "nt.checkpoint"),
     "nt-batch": ("nt.batch",),
     "nt-decompose": ("nt.composite",),
     "nt-if-to-select": ("scf.if",),
@@ -61,6 +62,7 @@ IDLE_WITHOUT: dict[str, tuple[str, ...]] = {
     "nt-unroll-swaps": ("scf.for",),
     "nt-split-reductions": ("nt.reduce",),
     "nt-recompute": ("nt.fusion",),
+    "nt-drop-barriers": ("nt.optimization_barrier",),
     "nest-outline-repeated": ("nest.accumulate",),
     "nest-share-scratch": ("func.call",),
 }

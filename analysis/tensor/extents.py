@@ -32,6 +32,7 @@ from ...dialects.nt.ops import (
     FusionOp,
     IotaOp,
     LoopsOp,
+    OptimizationBarrierOp,
     ReduceOp,
     ReshapeOp,
     ScanOp,
@@ -190,6 +191,12 @@ def _fusion(extents: Extents, value: SSAValue) -> Iterable[Extent]:
     return extents._of(last.values[value.index])  # pyright: ignore
 
 
+def _held(extents: Extents, value: SSAValue) -> Iterable[Extent]:
+    op = value.owner
+    assert isinstance(op, OptimizationBarrierOp)
+    return extents._of(op.inputs[value.index])  # pyright: ignore
+
+
 def _called(extents: Extents, value: SSAValue) -> Iterable[Extent]:
     op = value.owner
     assert isinstance(op, CustomCallOp)
@@ -234,6 +241,7 @@ _HANDLERS: dict[type[Operation], Callable[[Extents, SSAValue], Iterable[Extent]]
     CompositeOp: _fusion,
     WindowOp: _sized,
     LoopsOp: _loops,
+    OptimizationBarrierOp: _held,
     CustomCallOp: _called,
     scf.ForOp: _carried,
     scf.WhileOp: _carried,

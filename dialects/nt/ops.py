@@ -1,6 +1,7 @@
 """The nt operations that are not elementwise, from the modules that define them."""
 
 from .batch_op import BatchOp
+from .checkpoint_ops import CheckpointOp, OptimizationBarrierOp
 from .common import INDEX, ORDERS, element_of, shape_of
 from .composite_op import CompositeOp
 from .custom_call import CustomCallOp
@@ -20,6 +21,7 @@ __all__ = [
     "BatchOp",
     "BroadcastOp",
     "CastOp",
+    "CheckpointOp",
     "CompositeOp",
     "ConstantOp",
     "CustomCallOp",
@@ -31,6 +33,7 @@ __all__ = [
     "IotaOp",
     "JvpOp",
     "LoopsOp",
+    "OptimizationBarrierOp",
     "ReduceOp",
     "ReshapeOp",
     "ScanOp",

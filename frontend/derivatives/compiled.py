@@ -20,7 +20,7 @@ from ..frame.frame import Frame
 from ..frame.outside import class_attribute
 from ..frame.recursion import call
 from ..interface.captured import Absent
-from ..interface.errors import NO_CHECKPOINT, DTypeError, ShapeError
+from ..interface.errors import DTypeError, ShapeError
 from ..values.arithmetic import require_static
 from ..values.callees import Callee
 from ..values.tensors import constant
@@ -550,12 +550,6 @@ def stop_gradient_(frame: Frame, node: ast.Call, x: Value) -> Value:
     return like(frame, x, iter(leaves))
 
 
-def checkpoint_(frame: Frame, node: ast.Call, fun: Value, policy: Value = NOTHING) -> Value:
-    """`nt.checkpoint(f)`: refused."""
-    label = label_of_function(frame, node, fun, "checkpoint")
-    frame.fail(node, f"nt.checkpoint of {label}: {NO_CHECKPOINT[0]}", NO_CHECKPOINT[1])
-
-
 # ---- shared -----------------------------------------------------------------------------------------
 
 
@@ -613,7 +607,6 @@ INSIDE_CALLS: dict[Any, Callable[..., Value]] = {
     "linearize": linearize_,
     "hvp": hvp_,
     "stop_gradient": stop_gradient_,
-    "checkpoint": checkpoint_,
     "pull back": pull_back_,
     "push forward": push_forward_,
 }

@@ -14,7 +14,7 @@ from threading import Lock
 from types import FunctionType, MethodType
 from typing import Any
 
-from ..interface.errors import NO_CHECKPOINT, DTypeError, UnsupportedError
+from ..interface.errors import DTypeError, UnsupportedError
 from ..interface.forwarders import ABOUT, OPENED, forwarder, label_of, made_of
 from ..interface.inside import inside
 from ..jit.driver.jit import jit
@@ -153,15 +153,6 @@ def stop_gradient(x: Any) -> Any:
     return copied(x)
 
 
-@inside("checkpoint")
-def checkpoint(fun: Callable[..., Any], policy: Any = None) -> Any:
-    """A function whose derivatives compute its intermediate values again instead of keeping them: not supported yet.
-
-    Raises UnsupportedError. What the backward half keeps and what it computes again is decided by the compiler.
-    """
-    raise UnsupportedError(f"nt.checkpoint of {label_of(fun)}: {NO_CHECKPOINT[0]}", hint=NO_CHECKPOINT[1])
-
-
 @inside("pull back")
 def pull_back(fun: Any, primals: Any, cotangent: Any, aux: bool) -> Any:
     """What a pullback runs, in compiled code only."""
@@ -177,8 +168,13 @@ def push_forward(fun: Any, primals: Any, tangents: Any, aux: bool) -> Any:
 # ---- the texts that are compiled ---------------------------------------------------------------------
 
 
-def transformed(kind: str, transform: Callable[..., Any], function: Any, **options: Any) -> JitFunction:
-    """The jitted function that calls what `transform` gives for a function; the same one for the same function."""
+def transformed(
+    kind: str, transform: Callable[..., Any], function: Any, opens: bool = True, **options: Any
+) -> JitFunction:
+    """The jitted function that calls what `transform` gives for a function; the same one for the same function.
+
+    It `opens` the arguments that `options` name, or the first: these are differentiated.
+    """
     for name, value in options.items():
         if isinstance(value, Iterable) and not isinstance(value, str | dict):
             options[name] = tuple(value)
@@ -190,7 +186,8 @@ def transformed(kind: str, transform: Callable[..., Any], function: Any, **optio
         call = f"_transform(_function{given})".replace("{", "{{").replace("}", "}}") + "({})"
         space = {"_transform": transform, "_function": function}
         made = forwarder(function, name, call, space, kind)
-        return _jitted(made, function, _chosen(made, **options), **options_of(function))
+        chosen = _chosen(made, **options) if opens else ()
+        return _jitted(made, function, chosen, **options_of(function))
 
     return _kept((kind, settings, _identity(function)), function, make)
 

@@ -65,13 +65,6 @@ class KernelMemoryError(NestorError, MemoryError):
     """A kernel that could not allocate."""
 
 
-NO_CHECKPOINT = (
-    "what a derivative keeps of the function and what it computes again is decided by the compiler, and cannot be said yet",
-    "leave nt.checkpoint out: values are the same",
-)
-"""Why nt.checkpoint is refused, and what to do."""
-
-
 def kind_of(error: Exception) -> type[NestorError]:
     """The class of this file for what Python raised in a call on constants."""
     kinds = {

@@ -15,7 +15,7 @@ ROLES = {
     Role.APART: {"dot", "scan"},
     None: {
         *("composite", "custom_call", "dim", "empty", "fusion", "loops", "to_scalar", "yield"),
-        *("vjp", "jvp", "stop_gradient", "batch"),
+        *("vjp", "jvp", "stop_gradient", "batch", "checkpoint", "optimization_barrier"),
     },
 }
 

@@ -14,7 +14,7 @@ The module is canonicalized, so that there is less to differentiate. The functio
 derivative behind it: what both compute is computed once. Innermost first: derivatives (and calls, and nt.batch) in the
 function have become operations before it is differentiated itself; a nt.batch whose function holds derivatives is put in
 place here too. Private functions that nothing refers to any more go, and `nt.stop_gradient` too. What has no rule is
-refused where it is.
+refused where it is. Regions of `nt.checkpoint` are put in their places when nothing is differentiated any more.
 """
 
 from __future__ import annotations
@@ -32,14 +32,16 @@ from xdsl.transforms.canonicalize import CanonicalizePass
 
 from ...dialects.diagnostic import fail
 from ...dialects.nt.batch_op import BatchOp
+from ...dialects.nt.checkpoint_ops import CheckpointOp
 from ...dialects.nt.composite_op import CompositeOp
 from ...dialects.nt.derivative_ops import JvpOp, OfFunction, StopGradientOp, VjpOp
 from ...dialects.nt.ops import LoopsOp
 from ..batching.expand import batch
+from ..tensor.nt_decompose import decompose
 from ..tensor.unused_functions import drop_unused
 from .activity import active_values, useful_values
 from .builder import Builder
-from .control.snapshots import ask_for_snapshots
+from .control.snapshots import Bound, ask_for_snapshots
 from .forward import Forward
 from .islands.primal import may_stop
 from .opened import opened
@@ -62,11 +64,13 @@ class NtDifferentiatePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.snapshots:
-            ask_for_snapshots(op, self.snapshots)
+            ask_for_snapshots(op, Bound(self.snapshots))
         if any(isinstance(o, VjpOp | JvpOp) for o in op.walk()):
             CanonicalizePass().apply(ctx, op)
         callees = _Expansion(op).run()
         drop_unused(op, callees)
+        for checkpoint in [o for o in op.walk() if isinstance(o, CheckpointOp)]:
+            decompose(checkpoint)
         for stop in [o for o in op.walk() if isinstance(o, StopGradientOp)]:
             stop.result.replace_all_uses_with(stop.source)
             stop.parent.erase_op(stop)  # pyright: ignore
@@ -194,7 +198,7 @@ class _Copies:
 def _expand_vjp(op: VjpOp, callee: func.FuncOp) -> None:
     copies = _Copies(op)
     ops, results = _inline(op, callee, copies.arguments, replay=op.is_replay)
-    ops = opened(ops, copies.starts, results)
+    ops = opened(ops, copies.starts, results, reverse=True)
     builder = Builder(op.parent, op, op.location)  # pyright: ignore
     to = Reverse(builder, active_values(ops, copies.starts), reverse_rule)
     for k, cotangent in zip(op.of_indices, op.directions, strict=True):

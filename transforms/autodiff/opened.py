@@ -1,4 +1,7 @@
-"""Active composites without a form of their own are replaced by what they stand for, before they are differentiated."""
+"""Active composites without a form of their own are replaced by what they stand for, before they are differentiated.
+
+So are checkpoints, except where reverse mode goes through them.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from collections.abc import Iterable, Sequence, Set
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.diagnostic import fail
+from ...dialects.nt.checkpoint_ops import CheckpointOp
 from ...dialects.nt.composite_op import CompositeOp
 from ..tensor.nt_decompose import decompose
 from .activity import active_values, used_from_outside
@@ -29,14 +33,22 @@ def _is_opened(op: CompositeOp, active: Set[SSAValue]) -> bool:
     return not is_whole(op) and any(v in active for v in op.inputs)
 
 
-def opened(ops: Sequence[Operation], starts: Iterable[SSAValue], results: list[SSAValue]) -> list[Operation]:
-    """The operations, active composites without a form of their own replaced by what they stand for (in `results` too)."""
+def opened(
+    ops: Sequence[Operation], starts: Iterable[SSAValue], results: list[SSAValue], reverse: bool = False
+) -> list[Operation]:
+    """The operations, active composites without a form of their own replaced by what they stand for (in `results` too).
+
+    In `reverse` mode, active checkpoints stay.
+    """
     result: list[Operation] = []
     rest = list(ops)
     active = set(starts)
     while rest:
         op = rest.pop(0)
-        if isinstance(op, CompositeOp) and _is_opened(op, active):
+        is_open = isinstance(op, CompositeOp) and _is_opened(op, active)
+        is_open |= isinstance(op, CheckpointOp) and not (reverse and any(v in active for v in op.inputs))
+        if is_open:
+            assert isinstance(op, CompositeOp | CheckpointOp)
             inner = list(op.body.block.ops)[:-1]
             made: list[SSAValue] = list(op.results_)
             ends = decompose(op)

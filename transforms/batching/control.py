@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import TensorType, i1
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.traits import SymbolTable
 
-from ...dialects.nt import ELEMENTWISE_OPS, BroadcastOp, ReduceOp, ToScalarOp
+from ...dialects.nt import ELEMENTWISE_OPS, BroadcastOp, CheckpointOp, ReduceOp, ToScalarOp, YieldOp
 from ...dialects.nt.ops import shape_of
 from .batcher import Batcher, Rule
 from .speculation import may_always_run
@@ -54,12 +54,27 @@ def _end(
     blocks: Sequence[Block],
     ends: Sequence[Sequence[SSAValue]],
     stacked: Sequence[bool],
-    terminator: type[scf.YieldOp],
+    terminator: type[scf.YieldOp | YieldOp],
 ) -> None:
     for block, end in zip(blocks, ends, strict=True):
         with b.inside(block):
             values = [b.stack(v) if s else b.values[v] for v, s in zip(end, stacked, strict=True)]
             b.add(terminator(*values))
+
+
+def _checkpoint(b: Batcher, op: CheckpointOp) -> bool:
+    block = Block(arg_types=[b.values[v].type for v in op.inputs])
+    for value, old, new in zip(op.inputs, op.body.block.args, block.args, strict=True):
+        b.put(old, new, stacked=b.is_stacked(value))
+    with b.inside(block):
+        *ops, end = op.body.block.ops
+        b.run(ops)
+    stacked = [b.is_stacked(v) for v in end.operands]
+    _end(b, [block], [end.operands], stacked, YieldOp)
+    types = [b.stack_type(r.type) if s else r.type for r, s in zip(op.results_, stacked, strict=True)]
+    made = CheckpointOp(op.policy.data, [b.values[v] for v in op.inputs], Region(block), types)
+    _put(b, op, b.add(made).results, stacked)
+    return True
 
 
 def _put(b: Batcher, op: Operation, results: Sequence[SSAValue], stacked: Sequence[bool]) -> None:
@@ -251,5 +266,6 @@ RULES: dict[type[Operation], Rule] = {
     scf.IfOp: _if,
     scf.ForOp: _for,
     scf.WhileOp: _while,
+    CheckpointOp: _checkpoint,
     func.CallOp: _call,
 }  # pyright: ignore

@@ -21,6 +21,7 @@ from ...dialects.nt import (
     DimOp,
     DotOp,
     FromScalarOp,
+    OptimizationBarrierOp,
     ReduceOp,
     ReshapeOp,
     ScanOp,
@@ -188,6 +189,13 @@ def _from_scalar(b: Batcher, op: FromScalarOp) -> bool:
     return True
 
 
+def _barrier(b: Batcher, op: OptimizationBarrierOp) -> bool:
+    made = b.add(OptimizationBarrierOp([b.values[v] for v in op.inputs]))
+    for value, old, new in zip(op.inputs, op.results_, made.results, strict=True):
+        b.put(old, new, stacked=b.is_stacked(value))
+    return True
+
+
 RULES: dict[type[Operation], Rule] = {
     **dict.fromkeys((*ELEMENTWISE_OPS.values(), CastOp, StopGradientOp), elementwise),
     BroadcastOp: _broadcast,
@@ -198,6 +206,7 @@ RULES: dict[type[Operation], Rule] = {
     ReduceOp: _reduce,
     ScanOp: _scan,
     DotOp: _dot,
+    OptimizationBarrierOp: _barrier,
     DimOp: _dim,
     ToScalarOp: _to_scalar,
     FromScalarOp: _from_scalar,

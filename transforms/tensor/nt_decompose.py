@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from ...dialects.nt import CompositeOp
+from ...dialects.nt import CheckpointOp, CompositeOp
 from .unused_functions import drop_unused
 
 
@@ -47,7 +47,7 @@ class NtDecomposePass(ModulePass):
             drop_unused(op, rules)
 
 
-def decompose(op: CompositeOp) -> list[SSAValue]:
+def decompose(op: CompositeOp | CheckpointOp) -> list[SSAValue]:
     """Put the region of `op` in its place; gives the values that are its results now."""
     block, parent = op.body.block, op.parent
     assert parent is not None

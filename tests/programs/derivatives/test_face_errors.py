@@ -201,13 +201,6 @@ def test_a_pullback_cannot_be_returned():
     refused(nt.jit(outer), X, match="returning a Callee")
 
 
-def test_checkpoint():
-    for function in (lambda x: nt.checkpoint(square)(x), nt.jit(lambda x: nt.checkpoint(square)(x))):
-        refused(
-            function, X, match="nt.checkpoint of square: what a derivative keeps", error=nt.UnsupportedError
-        )
-
-
 class Foreign:
     """An array of another library."""
 

@@ -169,11 +169,11 @@ def reverse_loop(op: scf.ForOp, cotangents: Cotangents, to: Reverse, silent: boo
             assert total is not None
             ends.append(total)
     inner.builder.add(scf.YieldOp(*ends))
-    count = snapshots_of(op)
+    bound = snapshots_of(op)
     place = counting.from_end(reverse.args[0])
     starts = [builder.zeros(first_values[k]) if (c := cotangents[k]) is None else c for k in moving]
-    if count is not None:
-        snapshots = Snapshots(op, count, replay, counting, to)
+    if bound is not None:
+        snapshots = Snapshots(op, bound, replay, counting, to)
         starts += [*(builder.zeros(v) for v in totals), *(more := snapshots.starts())]
         carried = [reverse.insert_arg(v.type, len(reverse.args)) for v in more]
         _give(reverse, [*_ends(reverse), *snapshots.enter(reverse, carried, place)])

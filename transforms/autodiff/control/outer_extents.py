@@ -11,11 +11,13 @@ from ....dialects.nt.common import SizedOp
 from ....dialects.nt.elementwise_ops import ElementwiseOp
 from ....dialects.nt.ops import (
     CastOp,
+    CheckpointOp,
     CompositeOp,
     CustomCallOp,
     DimOp,
     DotOp,
     LoopsOp,
+    OptimizationBarrierOp,
     ReduceOp,
     ScanOp,
     StopGradientOp,
@@ -95,15 +97,17 @@ class OuterExtents:
             return self.axis(op.rhs, op.free[1][axis - len(left)])
         if isinstance(op, LoopsOp):
             return self.axis(op.outputs[index], axis)
+        if isinstance(op, OptimizationBarrierOp):
+            return self.axis(op.inputs[index], axis)
         if isinstance(op, scf.ForOp):
             return self.axis(op.iter_args[index], axis)
         if isinstance(op, scf.WhileOp):
             return self.axis(op.arguments[index], axis)
-        if isinstance(op, CompositeOp):
+        if isinstance(op, CompositeOp | CheckpointOp):
             return self._of_composite(op, index, axis)
         return None
 
-    def _of_composite(self, op: CompositeOp, index: int, axis: int) -> Extent | None:
+    def _of_composite(self, op: CompositeOp | CheckpointOp, index: int, axis: int) -> Extent | None:
         block = op.body.block
         assert block.last_op is not None
         inner = OuterExtents(

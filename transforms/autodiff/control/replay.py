@@ -7,10 +7,11 @@ known before the loop, what has an effect always; elementwise operations and vie
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from xdsl.dialects import cf, func, scf
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, TensorType
@@ -19,6 +20,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ....dialects.diagnostic import fail
 from ....dialects.nt.elementwise_ops import ElementwiseOp
 from ....dialects.nt.ops import (
+    CheckpointOp,
     CompositeOp,
     CustomCallOp,
     DimOp,
@@ -39,8 +41,17 @@ from .outer_extents import Extent, OuterExtents
 if TYPE_CHECKING:
     from ..reverse import Reverse
 
+
+class Wanted(Enum):
+    """What is kept of a block."""
+
+    NOTHING = "what happens once"
+    PRODUCTS = "what is expensive too"
+    ALL = "what the reverse reads"
+
+
 CONTROL = (scf.ForOp, scf.WhileOp, scf.IfOp)
-_EXPENSIVE = (DotOp, ReduceOp, ScanOp, CompositeOp, CustomCallOp, LoopsOp, *CONTROL)
+_EXPENSIVE = (DotOp, ReduceOp, ScanOp, CompositeOp, CheckpointOp, CustomCallOp, LoopsOp, *CONTROL)
 _OPERATIONS = 1 << 12
 """How many operations cost as much as a byte that is kept: of cuts that keep the same, the one that does less again."""
 _GUESS = 64
@@ -78,7 +89,7 @@ class Replay:
             silence(self.primal)
         self.starts = {self.primal.args[k] for k in active_arguments}
         outer = {v for v in captured(source) if to.wants(v)}
-        ops = opened(list(self.primal.ops)[:-1], self.starts | outer, [])
+        ops = opened(list(self.primal.ops)[:-1], self.starts | outer, [], reverse=True)
         self._ops = ops
         active = active_values(ops, self.starts | outer)
         self.inner = to.inside(reverse, active)
@@ -105,8 +116,12 @@ class Replay:
 
     def join(self, kept: Sequence[Kept]) -> None:
         """Put what is computed again before the reverse, in one block."""
-        for one in kept:
-            one.value.replace_all_uses_with(one.stand_in)
+        self.join_as({one.value: one.stand_in for one in kept})
+
+    def join_as(self, stand_ins: Mapping[SSAValue, SSAValue]) -> None:
+        """The same, of what is kept and what stands for it."""
+        for value, other in stand_ins.items():
+            value.replace_all_uses_with(other)
         end = self.primal.last_op
         assert end is not None
         self.primal.erase_op(end)
@@ -132,43 +147,67 @@ class Replay:
                     op.result.replace_all_uses_with(outer.as_value(extent))
 
     def _cut(self, outer: OuterExtents) -> list[Kept]:
-        made = [r for op in self.primal.ops for r in op.results]
-        values = [*self.primal.args, *made]
+        """What a loop keeps of each iteration: only what has a place of known size before the loop."""
+        extents: dict[SSAValue, list[Extent]] = {}
+        for value in self._values():
+            known = outer.of(value) if isinstance(value.type, TensorType) else None
+            if known is not None:
+                extents[value] = known
+
+        def price(value: SSAValue) -> tuple[float, float]:
+            store = _bytes(value) * _OPERATIONS if value in extents else inf
+            return store, inf if is_given(value) or (_is_expensive(value) and value in extents) else 1
+
+        def is_given(value: SSAValue) -> bool:
+            return value in self.primal.args and not isinstance(value.type, IndexType)
+
+        try:
+            keep = self._least(price)
+        except ValueError:
+            self._refuse(extents)
+        return [Kept(v, stand_in(v.type), extents[v]) for v in keep]
+
+    def cut(self, wanted: Wanted) -> list[SSAValue]:
+        """What is kept of a block that runs once: arguments of it, which are there, and what is `wanted` of the rest."""
+
+        def price(value: SSAValue) -> tuple[float, float]:
+            if value in self.primal.args:
+                return 0, inf
+            store = (_bytes(value) if isinstance(value.type, TensorType) else 1) * _OPERATIONS
+            if wanted is Wanted.ALL:
+                return 1, inf if isinstance(value.type, TensorType) else 1
+            return store, inf if wanted is Wanted.PRODUCTS and _is_expensive(value) else 1
+
+        return self._least(price)
+
+    def _values(self) -> list[SSAValue]:
+        return [*self.primal.args, *[r for op in self.primal.ops for r in op.results]]
+
+    def _least(self, price: Callable[[SSAValue], tuple[float, float]]) -> list[SSAValue]:
+        """The values that cost least to keep, and from which what the reverse needs is computed again.
+
+        `price` says what it costs to keep a value, and to compute it again. Raises ValueError where there are none.
+        """
+        values = self._values()
         inside = set(values)
         needed = {v for op in self.reverse.walk() for v in op.operands if v in inside}
         if not needed:
             return []
-        operands = {
-            v: list(used_from_outside(v.owner)) if isinstance(v.owner, Operation) else [] for v in values
-        }
-        extents: dict[SSAValue, list[Extent]] = {}
+        prices: dict[SSAValue, Prices] = {}
         for value in values:
-            known = outer.of(value) if isinstance(value.type, TensorType) else None
-            if known is not None:
-                extents[value] = known
-        given = [v for v in self.primal.args if not isinstance(v.type, IndexType)]
-        once = [v for v in made if has_effect(v.owner)]  # pyright: ignore
-        dear = [v for v in made if isinstance(v.owner, _EXPENSIVE) and v in extents]
-        stored_only = {*given, *once, *dear}
-        prices = {
-            v: Prices(
-                _bytes(v) * _OPERATIONS if v in extents else inf,
-                inf if v in stored_only else 1,
-                [o for o in operands[v] if o in inside],
-            )
-            for v in values
-        }
-        try:
-            keep = partition(prices, needed).stored
-        except ValueError:
-            self._refuse(once, extents)
-        return [Kept(v, _stand_in(v.type), extents[v]) for v in values if v in keep]  # pyright: ignore
+            op = value.owner
+            operands = list(used_from_outside(op)) if isinstance(op, Operation) else []
+            store, compute = price(value)
+            is_once = isinstance(op, Operation) and has_effect(op)
+            prices[value] = Prices(store, inf if is_once else compute, [o for o in operands if o in inside])
+        keep = partition(prices, needed).stored
+        return [v for v in values if v in keep]
 
-    def _refuse(self, once: Sequence[SSAValue], extents: dict[SSAValue, list[Extent]]) -> None:
-        for value in once:
-            if value not in extents:
+    def _refuse(self, extents: dict[SSAValue, list[Extent]]) -> NoReturn:
+        for value in self._values():
+            if isinstance(value.owner, Operation) and has_effect(value.owner) and value not in extents:
                 raise fail(
-                    value.owner,  # pyright: ignore
+                    value.owner,
                     "the derivative needs the result of a call that happens once, and whose extents are not known "
                     "before the loop or branch around it",
                     hint="give the function around it a derivative of its own with nt.custom_vjp",
@@ -183,7 +222,12 @@ def _bytes(value: SSAValue) -> int:
     return total + 1
 
 
-def _stand_in(kind: Attribute) -> SSAValue:
+def _is_expensive(value: SSAValue) -> bool:
+    return isinstance(value.owner, _EXPENSIVE)
+
+
+def stand_in(kind: Attribute) -> SSAValue:
+    """A value of this type that is in no program: it stands for one that is put in its place later."""
     return Block(arg_types=[kind]).args[0]
 
 

@@ -1,5 +1,7 @@
 """nt.snapshots = c on a loop: its reverse keeps c of the states that iterations start from, and runs parts of it again.
 
+nt.snapshot_bytes = n: as many of them as fit into n bytes.
+
 Iteration i needs its state. The nearest snapshot before it is where the loop goes on from, and leaves more snapshots on
 the way in the slots that are free; how far apart is the binomial schedule, by which n iterations run again as few times
 in all as c snapshots allow. What they need of a step is computed again from its state. All is decided at run time: n
@@ -17,6 +19,8 @@ Source: Griewank and Walther, Algorithm 799: Revolve (ACM Transactions on Mathem
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,10 +29,11 @@ from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 from ....dialects.affine import AffineList
-from ....dialects.attributes import NT_SNAPSHOTS
+from ....dialects.attributes import NT_SNAPSHOT_BYTES, NT_SNAPSHOTS
 from ....dialects.diagnostic import fail
 from ....dialects.nt.constants import from_numpy
-from ....dialects.nt.ops import INDEX, ConstantOp, EmptyOp, FromScalarOp, ToScalarOp
+from ....dialects.nt.ops import INDEX, ConstantOp, FromScalarOp, ToScalarOp, element_of
+from ....dialects.nt.types import width_of
 from ..builder import Builder
 from .carried import useful_carried
 from .counting import Counting
@@ -40,26 +45,42 @@ if TYPE_CHECKING:
     from ..reverse import Reverse
 
 
-def snapshots_of(op: Operation) -> int | None:
-    """How many snapshots a loop asks for; None where it keeps what each iteration needs."""
-    asked = op.attributes.get(NT_SNAPSHOTS)
-    if asked is None:
-        return None
-    if not isinstance(asked, IntegerAttr) or asked.value.data < 1:
-        raise fail(op, f"{NT_SNAPSHOTS} is {asked}: a loop keeps one snapshot or more")
-    return asked.value.data
+@dataclass(frozen=True)
+class Bound:
+    """What the snapshots of a loop may take: so many of them, or so many bytes."""
+
+    count: int | None = None
+    bytes: int | None = None
 
 
-def ask_for_snapshots(module: Operation, count: int) -> None:
-    """Let the outermost loops on tensors keep so many snapshots, where they do not say how many."""
+def snapshots_of(op: Operation) -> Bound | None:
+    """What bounds the snapshots of a loop; None where it keeps what each iteration needs. Raises for less than 1."""
+    for name in (NT_SNAPSHOTS, NT_SNAPSHOT_BYTES):
+        asked = op.attributes.get(name)
+        if asked is None:
+            continue
+        if not isinstance(asked, IntegerAttr) or asked.value.data < 1:
+            what = "one snapshot" if name == NT_SNAPSHOTS else "one byte"
+            raise fail(op, f"{name} is {asked}: a loop keeps {what} or more")
+        number = asked.value.data
+        return Bound(number) if name == NT_SNAPSHOTS else Bound(bytes=number)
+    return None
+
+
+def ask_for_snapshots(module: Operation, bound: Bound) -> None:
+    """Let the outermost loops on tensors keep snapshots within a bound, where they do not say it themselves."""
+    name, number = (
+        (NT_SNAPSHOTS, bound.count) if bound.count is not None else (NT_SNAPSHOT_BYTES, bound.bytes)
+    )
+    assert number is not None
     for op in module.walk():
-        if not isinstance(op, scf.ForOp | scf.WhileOp):
+        if not isinstance(op, scf.ForOp | scf.WhileOp) or snapshots_of(op) is not None:
             continue
         around = op.parent_op()
         while around is not None and not isinstance(around, scf.ForOp | scf.WhileOp):
             around = around.parent_op()
         if around is None:
-            op.attributes.setdefault(NT_SNAPSHOTS, IntegerAttr(count, i64))
+            op.attributes[name] = IntegerAttr(number, i64)
 
 
 class _Numbers:
@@ -133,9 +154,9 @@ class _Snapshots:
 class Snapshots:
     """The reverse of a loop by snapshots: `forward` replaces the loop, `enter` and `leave` are of the reversed one."""
 
-    def __init__(self, op: scf.ForOp, count: int, replay: Replay, counting: Counting, to: Reverse):
+    def __init__(self, op: scf.ForOp, bound: Bound, replay: Replay, counting: Counting, to: Reverse):
         assert op.parent is not None
-        self._op, self._count, self._counting, self._to = op, count, counting, to
+        self._op, self._counting, self._to = op, counting, to
         self._body = copy_of(op.body.block)  # the loop makes way for another one
         for inner in self._body.ops:
             if has_effect(inner):
@@ -157,9 +178,47 @@ class Snapshots:
         self._state = {k: kept[k].extents for k in sorted(needed)}
         n = _Numbers(before)
         self._end = n.from_index(_index(counting.length, before))
+        self._count = count = self._slots(bound, arguments, before)
         stacks = [empty_stack(before, arguments[k], count, e) for k, e in self._state.items()]
-        positions = before.value(EmptyOp(TensorType(i64, [count])))
+        positions = empty_stack(before, n.of(0), count, [])
         self._found = self._forward(before, _Snapshots([n.of(0), positions, *stacks]))
+
+    def _slots(self, bound: Bound, arguments: Sequence[SSAValue], before: Builder) -> Extent:
+        """How many states are kept at most."""
+        if bound.count is not None:
+            return bound.count
+        assert bound.bytes is not None
+        known, n = 0, _Numbers(before)
+        total: SSAValue | None = None
+        for k, extents in self._state.items():
+            size = max(width_of(element_of(arguments[k])) // 8, 1) * prod(
+                e for e in extents if isinstance(e, int)
+            )
+            unknown = [e for e in extents if not isinstance(e, int)]
+            if not unknown:
+                known += size
+                continue
+            part = n.of(size)
+            for extent in unknown:
+                part = n.do("multiply", part, n.from_index(extent))
+            total = part if total is None else n.do("add", total, part)
+        if total is None and known > bound.bytes:
+            raise fail(
+                self._op,
+                f"the state of an iteration has {known} bytes, and snapshots may take {bound.bytes}",
+                hint="allow what two states take, or more",
+            )
+        if total is None and isinstance(self._counting.length, int):
+            return max(1, min(bound.bytes // max(known, 1), self._counting.length))
+        size = n.of(max(known, 1)) if total is None else n.do("maximum", n.do("add", total, known), 1)
+        fit = n.do("floor_divide", n.of(bound.bytes), size)
+        return n.to_index(n.do("maximum", n.do("minimum", fit, self._end), 1))
+
+    def _free(self, b: Builder, top: SSAValue) -> SSAValue:
+        """How many snapshots there may still be, the last one among them."""
+        n = _Numbers(b)
+        count = n.of(self._count) if isinstance(self._count, int) else n.from_index(self._count)
+        return n.do("add", n.do("subtract", count, top), 1)
 
     def _forward(self, before: Builder, start: _Snapshots) -> _Snapshots:
         op = self._op
@@ -232,7 +291,7 @@ class Snapshots:
             for stack, (k, extents) in zip(now.stacks, self._state.items(), strict=True)
         ]
         top = m.do("add", now.top, 1)
-        free = t.elementwise("subtract", m.of(self._count + 1), top)
+        free = self._free(t, top)
         t.add(scf.YieldOp(top, positions, *stacks, next_position(t, position, end, free)))
         values = [*now.values, next_]
         Builder(other, None, b.location).add(scf.YieldOp(*values))
@@ -260,7 +319,7 @@ class Snapshots:
             get(b, stack, AffineList.of(slot), arguments[k], extents)
             for stack, (k, extents) in zip(now.stacks, self._state.items(), strict=True)
         ]
-        free = b.elementwise("subtract", n.of(self._count + 1), now.top)
+        free = self._free(b, now.top)
         next_ = next_position(b, position, end, free)
         loop = self._advance(b, n.to_index(position), target, state, now, next_, end, list(self._state))
         for k, result in zip(self._state, loop.results, strict=False):

@@ -17,6 +17,7 @@ from ....dialects.nt.ops import (
     BroadcastOp,
     CastOp,
     FromScalarOp,
+    OptimizationBarrierOp,
     ReshapeOp,
     SliceOp,
     ToScalarOp,
@@ -94,3 +95,15 @@ def to_scalar_reverse(op: ToScalarOp, cotangents: Cotangents, to: Reverse) -> No
 
 def scalar_forward(op: Operation, by: Forward) -> Cotangents:
     return [by.of(op.operands[0])]
+
+
+# ---- values that pass through -----------------------------------------------------------------------------
+
+
+def barrier_forward(op: OptimizationBarrierOp, by: Forward) -> Cotangents:
+    return [by.of(v) for v in op.inputs]
+
+
+def barrier_reverse(op: OptimizationBarrierOp, cotangents: Cotangents, to: Reverse) -> None:
+    for value, cotangent in zip(op.inputs, cotangents, strict=True):
+        to.add(value, cotangent)

@@ -12,11 +12,13 @@ from ....dialects.nt.elementwise_ops import ElementwiseOp
 from ....dialects.nt.ops import (
     BroadcastOp,
     CastOp,
+    CheckpointOp,
     CompositeOp,
     CustomCallOp,
     DotOp,
     FromScalarOp,
     LoopsOp,
+    OptimizationBarrierOp,
     ReduceOp,
     ReshapeOp,
     ScanOp,
@@ -25,7 +27,7 @@ from ....dialects.nt.ops import (
     TransposeOp,
     WindowOp,
 )
-from ..control import branches, conditional, counted
+from ..control import branches, checkpoints, conditional, counted
 from ..islands import adjoint, tangent
 from . import composites, elementwise, products, reductions, shapes, windows
 from .calls import table as calls
@@ -46,6 +48,8 @@ _REVERSE: dict[type[Operation], Callable[..., Any]] = {
     scf.IfOp: branches.if_reverse,
     scf.ForOp: counted.for_reverse,
     scf.WhileOp: conditional.while_reverse,
+    CheckpointOp: checkpoints.checkpoint_reverse,
+    OptimizationBarrierOp: shapes.barrier_reverse,
     LoopsOp: adjoint.reverse,
     CustomCallOp: calls.reverse,
 }
@@ -66,6 +70,7 @@ _FORWARD: dict[type[Operation], Callable[..., Any]] = {
     scf.IfOp: branches.if_forward,
     scf.ForOp: counted.for_forward,
     scf.WhileOp: conditional.while_forward,
+    OptimizationBarrierOp: shapes.barrier_forward,
     LoopsOp: tangent.forward,
     CustomCallOp: calls.forward,
 }
