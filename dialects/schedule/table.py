@@ -330,6 +330,13 @@ _ROWS: dict[tuple[str, str], tuple[Primitive, ...]] = {
             (Result("parts"), Result("combine")),
         ),
         _primitive(
+            "scatter_to_gather",
+            "Let each element gather what a loop adds to elements around its iteration.",
+            (Target("buffer", BUFFER), Target("loop", keyword="in", consumed=True)),
+            (),
+            (Result("core"), Result("borders"), Result("rest")),
+        ),
+        _primitive(
             "block_moments",
             "Compute a sum and the squares around its mean, part by part.",
             (Target("sums"), Target("squares", keyword="with")),

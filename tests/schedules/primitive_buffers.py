@@ -9,7 +9,7 @@ from typing import Any
 from nestor.analysis.nest.loop_structure import enclosing_loops, functions, is_inside
 from nestor.analysis.nest.sets.accesses import accesses_of, is_defined_outside
 from nestor.analysis.nest.sets.producers import uses_of
-from nestor.dialects.nest import AllocOp, LoadOp
+from nestor.dialects.nest import AccumulateOp, AllocOp, LoadOp
 from nestor.transforms.nest.memory.double_buffer import double_buffer
 from nestor.transforms.nest.memory.pipeline import pipeline
 from nestor.transforms.nest.memory.reuse_buffers import reuse_buffers
@@ -116,6 +116,23 @@ def draw_registerise(rng: random.Random, module: ModuleOp) -> Request | None:
         return of_buffer_in_loop("registerise")(rng, module)
     label, k = rng.choice(pairs)
     return Request("registerise", (label,), k)
+
+
+def draw_scatter(rng: random.Random, module: ModuleOp) -> Request | None:
+    """A loop, and a buffer that it adds to."""
+    known = buffers(module)
+    pairs = [
+        (loop.label, known.index(buffer))
+        for loop in program_loops(module)
+        for op in loop.walk()
+        if isinstance(op, AccumulateOp)
+        for buffer in op.memrefs
+        if buffer in known
+    ]
+    if not pairs:
+        return None
+    label, k = rng.choice(pairs)
+    return Request("scatter_to_gather", (label,), k)
 
 
 def roll(module: ModuleOp, request: Request) -> None:

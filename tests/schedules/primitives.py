@@ -33,6 +33,7 @@ from primitive_buffers import (
     draw_hoist_alloc,
     draw_layout,
     draw_registerise,
+    draw_scatter,
     of_allocation,
     of_buffer_in_loop,
     pipelined,
@@ -344,6 +345,13 @@ PRIMITIVES: dict[str, Primitive] = {
     "search_parts": Primitive(
         draw_search_parts,
         harmless="refused is what finds no place of an extreme, which random programs are not",
+    ),
+    "scatter_to_gather": Primitive(
+        draw_scatter,
+        checks=("transforms.nest.reductions.scatter_to_gather:_why_not_moved",),
+        copies=True,
+        weight=0,  # asked for where there is an occasion (`SELDOM`)
+        families=("scatter",),
     ),
     # memory
     "cache_read": Primitive(

@@ -114,3 +114,51 @@ def tiles(d: Draft) -> None:
         k = f"{size.bound} * {o} + {v['k']}"
         product = d.op("mul", d.load("a", f"{v['i']}, {k}"), d.load("b", f"{k}, {v['j']}"))
         d.accumulate("add", product, "c", f"{v['i']}, {v['j']}", f" where ({k} < {p.bound})")
+
+
+def scatter(d: Draft) -> None:
+    """Sums into elements around each iteration, of another buffer, which may be cleared or made meanwhile."""
+    n, m = d.extent("n"), d.extent("m")
+    beside = d.rng.choice(("nothing", "clear", "make", "set", "read"))
+    d.buffer("c", n, m, role="inout" if beside != "nothing" else "in")
+    d.buffer("x", n, m, role="inout")
+    d.buffer("large", 64, role="inout")
+    kind = d.rng.choice(("rows", "around", "around", "triangle", "window"))
+
+    def add(value: str, buffer: str, index: str, i: str) -> None:
+        domain = d.rng.choice(("", "", "", f" where ({i} >= 2)", d.mask(value) if d.maybe(0.3) else ""))
+        d.accumulate("add", value, buffer, index, domain)
+
+    def scattered(i: str, j: str, places: list[str], buffer: str) -> None:
+        if beside == "make":
+            d.store(d.op("add", d.load("c", f"{i}, {j}"), "%two"), "c", f"{i}, {j}")
+        elif beside == "read":
+            d.store(d.load("x", f"{i}, {j}"), "c", f"{i}, {j}")
+        value = d.load("c", f"{i}, {j}")
+        if beside == "clear":
+            d.store("%zero", "c", f"{i}, {j}")
+        elif beside == "set":
+            d.store("%two", "x", f"{i}, {j}")
+        for place in places:
+            add(d.tame_op(value, "%two") if d.maybe(0.5) else value, buffer, place, i)
+
+    count = d.rng.randint(1, 3)
+    if kind in ("rows", "around"):
+        offsets = [(d.rng.randint(-1, 1), d.rng.randint(-1, 1) * (kind == "around")) for _ in range(count)]
+        with d.nest(d.shuffled(("i", n), ("j", m)), margin=1, plain=0.8) as v:
+            places = [f"{shifted(v['i'], p)}, {shifted(v['j'], q)}" for p, q in offsets]
+            scattered(v["i"], v["j"], places, "x")
+    elif kind == "triangle":
+        with d.loop("i", "1", n.bound) as i, d.loop("j", "1", f"min({i}, {m.bound})") as j:
+            places = [
+                f"{shifted(i, -d.rng.randint(0, 1))}, {shifted(j, -d.rng.randint(0, 1))}"
+                for _ in range(count)
+            ]
+            scattered(i, j, places, "x")
+    else:
+        with d.over("i", n) as i, d.over("j", m) as j:
+            places = []
+            for _ in range(count):
+                f, g = d.rng.choice((-2, -1, 1, 1, 2)), d.rng.choice((0, 1, 1, -1))
+                places.append(f"{f} * {i} + {g} * {j} + {d.rng.randint(24, 30)}")
+            scattered(i, j, places, "large")

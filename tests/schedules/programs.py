@@ -16,7 +16,7 @@ import random
 from collections.abc import Callable, Sequence
 
 from program_drafts import DTYPES, MOST, Draft, Program, shifted
-from program_stages import epilogue, kernel, scratch, tiles, window
+from program_stages import epilogue, kernel, scatter, scratch, tiles, window
 
 
 def pointwise(d: Draft) -> None:
@@ -391,12 +391,13 @@ FAMILIES: dict[str, tuple[Callable[[Draft], None], Sequence[str]]] = {
     "window": (window, tuple(DTYPES)),
     "epilogue": (epilogue, tuple(DTYPES)),
     "tiles": (tiles, tuple(DTYPES)),
+    "scatter": (scatter, INTEGERS),
 }
 """A family, and its element types; values of repeated updates may grow beyond what floats hold exactly."""
 
 
-USUAL = tuple(name for name in FAMILIES if name != "tiles")
-"""Those that are drawn where none is asked for: what has constant extents throughout gives most primitives little."""
+USUAL = tuple(name for name in FAMILIES if name not in ("tiles", "scatter"))
+"""Those that are drawn where none is asked for: the others give most primitives little."""
 
 
 def draw_program(rng: random.Random, family: str | None = None) -> Program:

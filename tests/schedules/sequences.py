@@ -49,6 +49,7 @@ SELDOM = {
     "reverse_compute_inline": ("chain",),
     "rfactor": ("blocked",),
     "rolling_buffer": ("window",),
+    "scatter_to_gather": ("scatter",),
     "sink": ("scaled",),
     "sink_alloc": ("window",),
     "stage_factors": ("tiles",),

@@ -189,16 +189,19 @@ class Dependences:
         order = {op: k for k, op in enumerate(dict.fromkeys(access.op for access in accesses))}
         return sorted(found, key=lambda vector: order[vector.source])
 
-    def distance(self, source: Operation, sink: Operation) -> list[tuple[Entry, ...]]:
+    def distance(
+        self, source: Operation, sink: Operation, inside: Operation | None = None
+    ) -> list[tuple[Entry, ...]]:
         """The vectors of the dependences from `source` to `sink`: an entry for each loop around both.
 
         An entry is a number where the distance is one, else the signs that occur (see `distances.py`). Empty where
-        `sink` does not depend on `source`.
+        `sink` does not depend on `source`. The loops around `inside` are in one iteration, and have no entry.
         """
-        accesses = self.accesses
+        scope = self._scope if inside is None else inside
+        accesses = self.accesses_in(scope)
         ends = [[k for k, access in enumerate(accesses) if access.op is op] for op in (source, sink)]
         pairs = dict.fromkeys((min(pair), max(pair)) for pair in product(*ends))
-        vectors = [v for i, j in pairs for v in self._vectors_between(accesses[i], accesses[j], self._scope)]
+        vectors = [v for i, j in pairs for v in self._vectors_between(accesses[i], accesses[j], scope)]
         return [v.distance for v in vectors if v.source is source and v.sink is sink]
 
     def _vectors_between(self, first: Access, second: Access, scope: Operation) -> list[DependenceVector]:

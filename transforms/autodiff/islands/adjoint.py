@@ -31,7 +31,7 @@ from ..loops import empty_like
 from ..reverse import Reverse
 from .directions import turn_loops
 from .extremes import of_term, require_reduction
-from .gathers import gather_sums
+from .gathers import gather_all, gather_rest
 from .placement import first_are_stores
 from .primal import END, INPUT, START, Primal
 from .recompute import Recompute
@@ -158,6 +158,7 @@ class _Adjoint:
             targets.append(target)
         if not outs:
             return
+        gather_rest(self._frame.function)
         region = self._frame.leave(b for _, b in (*ins, *outs))
         island = to.builder.add(LoopsOp([t for t, _ in ins], [t for t, _ in outs], region))
         for target, result in zip(targets, island.results, strict=True):
@@ -170,7 +171,7 @@ class _Adjoint:
             return builder.value(ConstantOp(from_numpy(np.zeros((), dtype_of(target.type)), target.type)))
         function = self._frame.function
         if buffer in self._added_only and (
-            gather_sums(function, buffer) or first_are_stores(function, buffer)
+            gather_all(function, buffer) or first_are_stores(function, buffer)
         ):
             return empty_like(builder, target)
         return builder.zeros(self._result_of(target))

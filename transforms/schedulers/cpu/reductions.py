@@ -97,6 +97,8 @@ def share_reduction(loop: ForOp, steps: Steps) -> Parts | None:
     dependences = Dependences(loop)
     if why_not_parallel(loop, dependences) is None:
         return None
+    if dependences.first_ordered(loop, lambda _: True) is not None:
+        return None  # privatise refuses: the first dependence is cheaper to find than all that are reductions
     parts = _parts_of(loop, groups_of(loop, dependences))
     if parts < 2 or why_not_privatise(loop, parts, dependences=dependences) is not None:
         return None

@@ -159,9 +159,9 @@ func.func private @neighbours(%x: tensor<64xf32>) -> tensor<64xf32> {
 // CHECK-NOT: nest.for
 // CHECK: arith.addf
 // CHECK-NEXT: nest.store {{.*}}[%[[I]]]
-// CHECK: nest.for "i" {{.*}} = 0 to 2 {
+// CHECK: nest.for "i.1" {{.*}} = 0 to 2 {
 // CHECK: nest.accumulate {{.*}} where
-// CHECK: nest.for "i" {{.*}} = 62 to 64 {
+// CHECK: nest.for "i.2" {{.*}} = 62 to 64 {
 // CHECK: nest.accumulate {{.*}} where
 // CHECK-NOT: nest.for
 // CHECK: func.return %gx
@@ -186,14 +186,75 @@ func.func private @sometimes(%x: tensor<64xf32>, %c: i1) -> tensor<64xf32> {
   }
   func.return %r : tensor<64xf32>
 }
-// Not where a branch decides whether the loop runs: elements have to be zero then.
+// Where a branch decides whether the loop runs, elements have to be zero before.
 // CHECK-LABEL: func.func @branch
 // CHECK: %[[Z:.+]] = nt.broadcast
 // CHECK: %gx = nt.loops ins(%d : tensor<64xf32>) outs(%[[Z]]
 // CHECK: nest.if %c
-// CHECK: nest.for "i" {{.*}} = 1 to 63
-// CHECK: nest.accumulate add
+// CHECK: nest.for "i" %[[I:.+]] = 2 to 62
+// CHECK: nest.accumulate add {{.*}}[%[[I]]] :
 func.func @branch(%x: tensor<64xf32>, %c: i1, %d: tensor<64xf32>) -> tensor<64xf32> {
   %gx = nt.vjp replay @sometimes(%x, %c : tensor<64xf32>, i1) cotangents(%d : tensor<64xf32>) wrt [0] of [0] -> (tensor<64xf32>)
+  func.return %gx : tensor<64xf32>
+}
+
+func.func private @sweeps(%x: tensor<64xf32>, %n: index) -> tensor<64xf32> {
+  %y, %r = nt.loops ins() outs(%x, %x : tensor<64xf32>, tensor<64xf32>) {
+  ^bb0(%a: memref<64xf32>, %b: memref<64xf32>):
+    nest.for "t" %t = 0 to %n {
+      nest.for "i" %i = 1 to 63 {
+        %v = nest.load %a[%i - 1] : memref<64xf32>
+        %w = nest.load %a[%i + 1] : memref<64xf32>
+        %s = arith.addf %w, %v : f32
+        nest.store %s, %b[%i] : memref<64xf32>
+      }
+      nest.for "j" %j = 1 to 63 {
+        %v = nest.load %b[%j] : memref<64xf32>
+        nest.store %v, %a[%j] : memref<64xf32>
+      }
+    }
+  }
+  func.return %y : tensor<64xf32>
+}
+
+// From array to array, in a loop over time: what is added moves before the clearing, and nothing is kept.
+// CHECK-LABEL: func.func @jacobi
+// CHECK: nest.for "t" {{.*}} = 0 to %n {
+// CHECK: nest.for "j" %[[J:.+]] = 1 to 63 {
+// CHECK: nest.for "i.1" %[[I:.+]] = 2 to 62 {
+// CHECK-NEXT: nest.load %[[B:.+]][%[[I]] - 1]
+// CHECK-NEXT: nest.load %[[B]][%[[I]] + 1]
+// CHECK-NEXT: arith.addf
+// CHECK-NEXT: nest.accumulate add {{.*}}, %[[A:.+]][%[[I]]] : memref<64xf32>
+// CHECK: nest.for "i" %[[K:.+]] = 1 to 63 {
+// CHECK: nest.store {{.*}}, %[[B]][%[[K]]]
+// CHECK-NEXT: }
+func.func @jacobi(%x: tensor<64xf32>, %n: index, %c: tensor<64xf32>) -> tensor<64xf32> {
+  %gx = nt.vjp replay @sweeps(%x, %n : tensor<64xf32>, index) cotangents(%c : tensor<64xf32>) wrt [0] of [0] -> (tensor<64xf32>)
+  func.return %gx : tensor<64xf32>
+}
+
+func.func private @in_place(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %y = nt.loops ins() outs(%x : tensor<64xf32>) {
+  ^bb0(%a: memref<64xf32>):
+    nest.for "i" %i = 1 to 63 {
+      %v = nest.load %a[%i - 1] : memref<64xf32>
+      %w = nest.load %a[%i + 1] : memref<64xf32>
+      %s = arith.addf %w, %v : f32
+      nest.store %s, %a[%i] : memref<64xf32>
+    }
+  }
+  func.return %y : tensor<64xf32>
+}
+
+// Not in place: what is read there was added to before.
+// CHECK-LABEL: func.func @gauss_seidel
+// CHECK: nest.for "i" %[[I:.+]] = 1 to 63 {
+// CHECK: nest.load %[[A:.+]][63 - %[[I]]]
+// CHECK-COUNT-2: nest.accumulate add
+// CHECK-NOT: nest.for
+// CHECK: func.return
+func.func @gauss_seidel(%x: tensor<64xf32>, %c: tensor<64xf32>) -> tensor<64xf32> {
+  %gx = nt.vjp replay @in_place(%x : tensor<64xf32>) cotangents(%c : tensor<64xf32>) wrt [0] of [0] -> (tensor<64xf32>)
   func.return %gx : tensor<64xf32>
 }
