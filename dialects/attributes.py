@@ -54,6 +54,16 @@ NT_RULE_INPUTS = "nt.rule_inputs"
 """Of a composite with a derivative of the user's: how many of its inputs, from the first on, are arguments of the function.
 The others must not be differentiated: nt-differentiate refuses."""
 
+# ---- names in locations (set by nt-differentiate) -----------------------------------------------------
+
+NT_FORWARD = "nt.forward"
+"""With the name of a derivative: the operation computes what the function computes. Only reports read it
+(`analysis/tensor/residuals.py`); that passes keep it, as they keep places in Python, is checked by
+`tests/programs/derivatives/test_kept.py`."""
+
+NT_BACKWARD = "nt.backward"
+"""With the name of a derivative: the operation computes cotangents, or the loop around it does. Otherwise as nt.forward."""
+
 # ---- arguments of a function at the nest level (set by convert-nt-to-nest) ----------------------------
 
 ROLE = "nest.role"

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 PIPELINES: dict[str, tuple[str, ...]] = {
-    # nt -> nest: one loop nest a fusion, in program order, nothing decided about how it runs
-    "to-loops": (
+    # nt -> nt: derivatives written out, and fusions
+    "to-fusions": (
         "nt-differentiate",
         "nt-batch",
         "nt-decompose",
@@ -23,11 +23,16 @@ PIPELINES: dict[str, tuple[str, ...]] = {
         "nt-fuse",
         "nt-recompute",
         "nt-drop-barriers",
+    ),
+    # nt -> nest: one loop nest a fusion, in program order, nothing decided about how it runs
+    "fusions-to-loops": (
         "convert-nt-to-nest",
         "nest-expand-complex",
         "nest-prove-bounds",
     ),
-    "to-nest": ("to-loops", "nest-reuse-buffers{order=free}"),
+    "to-loops": ("to-fusions", "fusions-to-loops"),
+    "fusions-to-nest": ("fusions-to-loops", "nest-reuse-buffers{order=free}"),
+    "to-nest": ("to-fusions", "fusions-to-nest"),
     # the same, with a function for what is repeated
     "to-parts": ("to-loops", "nest-outline-repeated", "nest-reuse-buffers{order=free}"),
     # nest -> upstream loops and vectors

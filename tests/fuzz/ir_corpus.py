@@ -43,6 +43,7 @@ TO_THE_END = (
     ("-p", "to-nest", "-t", "nest-tree"),
     ("-t", "nest-tree"),
     ("-t", "nest-svg"),
+    ("-t", "nt-svg"),
     ("-t", "nest-html"),
     ("-t", "cuda"),
     ("-t", "asm"),

@@ -94,6 +94,10 @@ def _emit_nest_html(module: ModuleOp, options: PrintOptions) -> str:
     return _emitter("tools.pictures.nest_svg", "emit_nest_html", "nest-html")(module)
 
 
+def _emit_nt_svg(module: ModuleOp, options: PrintOptions) -> str:
+    return _emitter("frontend.jit.driver.derivative_picture", "derivative_svg", "nt-svg")(module)
+
+
 TARGETS: dict[str, Target] = {
     "mlir": Target("the IR as text (the default)", _emit_mlir),
     "llvm-ir": Target("LLVM IR, from the llvm level", _emit_llvm_ir),
@@ -108,6 +112,11 @@ TARGETS: dict[str, Target] = {
         "faults and memory traffic of kernels, run by the CUDA simulator, from the gpu level",
         _emit_cuda_sim_report,
         runs=True,
+    ),
+    "nt-svg": Target(
+        "both halves of derivatives and what is kept between them as a picture, from the nt level",
+        _emit_nt_svg,
+        True,
     ),
     "nest-tree": Target("loops and statements as a tree of text, from the nest level", _emit_nest_tree),
     "nest-svg": Target(

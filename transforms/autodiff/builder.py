@@ -25,6 +25,7 @@ from ...dialects.affine import AffineList
 from ...dialects.ext.arith import NO_OVERFLOW
 from ...dialects.nt.constants import dtype_of, from_numpy
 from ...dialects.nt.elementwise_ops import ELEMENTWISE_OPS, result_type
+from ...dialects.nt.halves import Mark
 from ...dialects.nt.ops import (
     INDEX,
     BroadcastOp,
@@ -50,10 +51,28 @@ _INDEX_ARITHMETIC: dict[AffineBinaryOpKind, type[Operation]] = {
 
 
 class Builder:
-    """Inserts operations before `anchor`, or at the end of `block` where there is no anchor."""
+    """Inserts operations before `anchor`, or at the end of `block` where there is no anchor.
 
-    def __init__(self, block: Block, anchor: Operation | None, location: Any = None):
-        self.block, self.anchor, self.location = block, anchor, location
+    With a `mark`, locations say which half of a derivative the operations are (`dialects/nt/halves.py`).
+    """
+
+    def __init__(
+        self, block: Block, anchor: Operation | None, location: Any = None, mark: Mark | None = None
+    ):
+        self.block, self.anchor, self.mark, self.location = block, anchor, mark, location
+
+    @property
+    def location(self) -> Any:
+        """The location of the next operations."""
+        return self._location
+
+    @location.setter
+    def location(self, location: Any) -> None:
+        self._location = location if location is None else self.marked(location)
+
+    def marked(self, location: Any) -> Any:
+        """A location, as one of the half that is made."""
+        return location if self.mark is None else self.mark.on(location)
 
     def add(self, op: Operation) -> Operation:
         """Insert an operation."""

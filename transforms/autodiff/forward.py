@@ -77,6 +77,6 @@ class Forward:
 
     def inside(self, block: Block, useful: set[SSAValue]) -> Forward:
         """The same for a block in a region of an operation: its code goes to the end of `block`."""
-        inner = Forward(Builder(block, None, self.builder.location), useful, self.rules)
+        inner = Forward(Builder(block, None, self.builder.location, self.builder.mark), useful, self.rules)
         inner._known = dict(self._known)
         return inner

@@ -35,6 +35,7 @@ from ...dialects.nt.batch_op import BatchOp
 from ...dialects.nt.checkpoint_ops import CheckpointOp
 from ...dialects.nt.composite_op import CompositeOp
 from ...dialects.nt.derivative_ops import JvpOp, OfFunction, StopGradientOp, VjpOp
+from ...dialects.nt.halves import Half, Mark, as_marked
 from ...dialects.nt.ops import LoopsOp
 from ..batching.expand import batch
 from ..tensor.nt_decompose import decompose
@@ -82,6 +83,7 @@ class _Expansion:
     def __init__(self, module: ModuleOp):
         self._module = module
         self._used: set[str] = set()
+        self._halves = _Halves()
         self._open: list[str] = []
 
     def run(self) -> set[str]:
@@ -113,7 +115,7 @@ class _Expansion:
         ruled = any(isinstance(o, CompositeOp) and has_rule(o) for o in callee.walk())
         before = {o for o in function.walk() if isinstance(o, OfFunction | func.CallOp)} if ruled else set()
         block, before_op, after_op = op.parent, op.prev_op, op.next_op
-        _expand(op, callee)  # pyright: ignore
+        _expand(op, callee, self._halves)  # pyright: ignore
         for made in [o for o in function.walk() if isinstance(o, OfFunction | func.CallOp)] if ruled else ():
             rule = SymbolTable.lookup_symbol(self._module, made.callee)
             if made not in before and isinstance(rule, func.FuncOp) and rule.body.blocks:
@@ -123,18 +125,40 @@ class _Expansion:
             drop_calls(block, before_op, after_op)
 
 
-def _expand(op: VjpOp | JvpOp | func.CallOp, callee: func.FuncOp) -> None:
+class _Halves:
+    """The marks of the two halves of each derivative, each with a name of its own."""
+
+    def __init__(self) -> None:
+        self._names: set[str] = set()
+
+    def of(self, callee: func.FuncOp) -> tuple[Mark, Mark]:
+        """The marks of one more derivative of `callee`."""
+        name = base = callee.sym_name.data
+        number = 1
+        while name in self._names:
+            number += 1
+            name = f"{base}.{number}"
+        self._names.add(name)
+        return Mark(Half(name, False)), Mark(Half(name, True))
+
+
+def _expand(op: VjpOp | JvpOp | func.CallOp, callee: func.FuncOp, halves: _Halves) -> None:
     if isinstance(op, func.CallOp):
         _, results = _inline(op, callee, op.arguments, replay=False)
         _replace(op, results)
     elif isinstance(op, VjpOp):
-        _expand_vjp(op, callee)
+        _expand_vjp(op, callee, *halves.of(callee))
     else:
         _expand_jvp(op, callee)
 
 
 def _inline(
-    op: Operation, callee: func.FuncOp, arguments: Sequence[SSAValue], *, replay: bool
+    op: Operation,
+    callee: func.FuncOp,
+    arguments: Sequence[SSAValue],
+    *,
+    replay: bool,
+    mark: Mark | None = None,
 ) -> tuple[list[Operation], list[SSAValue]]:
     """Put the operations of `callee` before `op`; gives them and the values that the function returns."""
     if len(callee.body.blocks) != 1:
@@ -152,7 +176,9 @@ def _inline(
         if replay and not inner.results and not is_side_effect_free(inner):
             continue
         copy = inner.clone(mapping)
-        copy.location = inner.location
+        for one in copy.walk():
+            place = one.location if mark is None else mark.on(one.location)
+            one.location = as_marked(place, op.location)
         parent.insert_op_before(copy, op)
         if replay:
             _silence(copy)
@@ -195,11 +221,11 @@ class _Copies:
             copy.parent.erase_op(copy)
 
 
-def _expand_vjp(op: VjpOp, callee: func.FuncOp) -> None:
+def _expand_vjp(op: VjpOp, callee: func.FuncOp, forward: Mark, backward: Mark) -> None:
     copies = _Copies(op)
-    ops, results = _inline(op, callee, copies.arguments, replay=op.is_replay)
+    ops, results = _inline(op, callee, copies.arguments, replay=op.is_replay, mark=forward)
     ops = opened(ops, copies.starts, results, reverse=True)
-    builder = Builder(op.parent, op, op.location)  # pyright: ignore
+    builder = Builder(op.parent, op, op.location, backward)  # pyright: ignore
     to = Reverse(builder, active_values(ops, copies.starts), reverse_rule)
     for k, cotangent in zip(op.of_indices, op.directions, strict=True):
         to.add(results[k], cotangent)

@@ -118,4 +118,4 @@ class Reverse:
 
     def inside(self, block: Block, active: set[SSAValue]) -> Reverse:
         """The same for a block in a region of an operation: its code goes to the end of `block`."""
-        return Reverse(Builder(block, None, self.builder.location), active, self.rules)
+        return Reverse(Builder(block, None, self.builder.location, self.builder.mark), active, self.rules)

@@ -14,6 +14,7 @@ from typing import Any
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.nt.derivative_ops import StopGradientOp
+from ...dialects.nt.halves import Mark
 from .activity import active_values
 from .builder import Builder
 from .forward import Forward
@@ -25,8 +26,10 @@ Tangents = Callable[[Any, Forward], Sequence[SSAValue | None]]
 class Recorder(Builder):
     """A builder that remembers what it made."""
 
-    def __init__(self, block: Block, anchor: Operation | None, location: Any = None):
-        super().__init__(block, anchor, location)
+    def __init__(
+        self, block: Block, anchor: Operation | None, location: Any = None, mark: Mark | None = None
+    ):
+        super().__init__(block, anchor, location, mark)
         self.made: list[Operation] = []
 
     def add(self, op: Operation) -> Operation:
@@ -42,7 +45,7 @@ def add_transposed(
     rule: Tangents,
 ) -> None:
     """Add the cotangents of `operands`; `rule` gives the tangents of the results of `op`, by theirs."""
-    b = Recorder(to.builder.block, to.builder.anchor, to.builder.location)
+    b = Recorder(to.builder.block, to.builder.anchor, to.builder.location, to.builder.mark)
     wanted = [v for v in dict.fromkeys(operands) if to.wants(v)]
     useful = {r for r, c in zip(op.results, cotangents, strict=True) if c is not None}
     by = Forward(b, useful, lambda _: None)

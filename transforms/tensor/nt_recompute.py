@@ -168,6 +168,9 @@ def _rebuilt(fusion: FusionOp, types: Sequence, places: Sequence[int]) -> Fusion
     made.location = fusion.location
     assert fusion.parent is not None
     fusion.parent.insert_op_before(made, fusion)
+    inside = _end(made).values
+    for new, value in zip(made.results_, inside, strict=True):
+        new.name_hint = value.name_hint
     for new, old in zip(made.results_, places, strict=False):
         fusion.results_[old].replace_all_uses_with(new)
         new.name_hint = fusion.results_[old].name_hint

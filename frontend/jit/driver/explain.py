@@ -6,9 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ....analysis.nest.values.trip_counts import largest_extent
+from .explain_derivatives import Halves, derivative_lines, half_text
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
+    from xdsl.ir import Operation
 
     from ...interface.program_parts import Program
 
@@ -22,8 +24,6 @@ def explain(
     strategies: bool = False,
 ) -> str:
     """Which specialisation serves a call, what it assumes, what its nests do, and what it does not compile."""
-    from ..specialise.stages import lowered_copy
-
     lines = [f"{program.name} on {target}, {'compiled' if compiled else 'not compiled yet'}", "arguments:"]
     first = len(program.arguments) - len(program.inputs)
     lines += [f"  {one}" for one in program.arguments[:first]]
@@ -38,8 +38,11 @@ def explain(
         lines.append(
             f"frozen: {', '.join(constant)}; what is computed from them alone is computed once an array"
         )
-    module = lowered_copy(program.module, ("to-nest",))
+    halves = Halves(program.module)
+    said = derivative_lines(halves)
+    module = halves.lowered()
     lines += ["nests:", *_nests(module)]
+    lines += said
     if target == "cpu" and (products := _products(module)):
         lines += [
             "products (in tiles of our own, no BLAS: docs/decisions/0014-products-without-blas.md):",
@@ -63,12 +66,17 @@ def explain(
 
 def _nests(module: ModuleOp) -> list[str]:
     """A line for each outermost loop: its name and its memory accesses an iteration of the innermost."""
-    lines = [f"  {names}: {accesses}" for names, accesses in nest_accesses(module)]
+    lines = [f"  {names}: {accesses}{half_text(loop)}" for loop, names, accesses in _loops(module)]
     return lines or ["  none: nothing is computed element by element"]
 
 
 def nest_accesses(module: ModuleOp) -> Iterator[tuple[str, str]]:
     """The names of the loops of each nest, and its accesses an iteration of the innermost: `8 loads, 1 store`."""
+    for _, names, accesses in _loops(module):
+        yield names, accesses
+
+
+def _loops(module: ModuleOp) -> Iterator[tuple[Operation, str, str]]:
     from ....dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
 
     for loop in module.walk():
@@ -78,7 +86,7 @@ def nest_accesses(module: ModuleOp) -> Iterator[tuple[str, str]]:
         names = ", ".join(op.label for op in inner if isinstance(op, ForOp))
         loads = sum(isinstance(op, LoadOp) for op in inner)
         stores = sum(isinstance(op, StoreOp | AccumulateOp) for op in inner)
-        yield names, f"{_count(loads, 'load')}, {_count(stores, 'store')}"
+        yield loop, names, f"{_count(loads, 'load')}, {_count(stores, 'store')}"
 
 
 def _products(module: ModuleOp) -> list[str]:

@@ -30,10 +30,22 @@ class Lowered:
         self.program = program
 
     def as_text(self, level: str = "nt", schedule: Any = None) -> str:
-        """Its text at a level: nt, nest, scf, llvm, llvm-ir, asm, gpu, cuda, ptx; `schedule` as for `compile`."""
+        """Its text at a level: nt, nt-fused, nest, scf, llvm, llvm-ir, asm, gpu, cuda, ptx; `schedule` as for `compile`.
+
+        nt-fused is the end of nt: derivatives are written out, and what becomes one nest is a fusion.
+        """
         from ..specialise.stages import text_of
 
         return text_of(self.program.module, level, _sequences(schedule), self.owner.machine)
+
+    def svg(self) -> str:
+        """A picture of its derivatives: forward half, backward half, and what crosses between them.
+
+        Raises UnsupportedError where it has no derivative (by `nt.grad`, `nt.value_and_grad`, `nt.vjp`).
+        """
+        from .derivative_picture import derivative_svg
+
+        return derivative_svg(self.program.module)
 
     def schedule(self, target: str | None = None) -> Schedule:
         """The schedule in use for a target (`cpu` or `cuda`): to print, to go on with, to save and edit."""

@@ -26,6 +26,7 @@ TARGETS = ("cpu", "cuda", "cuda-sim", "interp")
 
 LEVELS: dict[str, tuple[str, ...]] = {
     "nt": (),
+    "nt-fused": ("to-fusions",),
     "nest": ("to-parts", "nest-schedule-cpu", "nest-freeze"),
     "scf": ("cpu-to-scf",),
     "llvm": ("cpu",),

@@ -86,7 +86,7 @@ class _Adjoint:
         self._updates: dict[tuple[SSAValue, AffineList, Domain], SSAValue] = {}
         """What the present block adds to elements that nobody reads before the end, and the operations."""
         self._block = self._primal.copy.block
-        self._by = Scalars(self._frame.block.add_op, op.location)
+        self._by = Scalars(self._frame.block.add_op, to.builder.marked(op.location))
         self._added_only: set[SSAValue] = set()
         """Cotangents of what the island only reads: it adds to them, and does not look."""
         self._masked = to.masked or any(map(self._chooses, self._primal.copy.function.walk()))
@@ -192,7 +192,7 @@ class _Adjoint:
             if isinstance(op, AllocOp) and op.memref in self._primal.active:
                 self._allocate(op)
         for op in reversed(list(block.ops)):
-            self._by.emitter.location = op.location
+            self._by.emitter.location = self._to.builder.marked(op.location)
             self._one(op)
         for (buffer, indices, domain), value in self._updates.items():
             self._accumulate(value, buffer, indices, domain)

@@ -115,7 +115,7 @@ def reverse(op: CompositeOp, cotangent: SSAValue, to: Reverse) -> None:
     q, k, v = op.inputs[:3]
     totals = [b.zeros(k), b.zeros(v)]
     body = Block(arg_types=[INDEX, k.type, v.type])
-    inside = Builder(body, None, b.location)
+    inside = Builder(body, None, b.location, b.mark)
     place = AffineList.of(body.args[0])
     part = _Rows(op, cotangent, size, place.map_exprs(lambda e: e * size), inside)
     stack = empty_stack(b, part.q, count, list(shape_of(part.q)))

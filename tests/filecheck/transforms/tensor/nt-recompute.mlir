@@ -31,9 +31,9 @@ func.func @pairs(%x: tensor<64x8xf32>) -> (tensor<64x64xf32>, tensor<64x8xf32>) 
   func.return %s, %t : tensor<64x64xf32>, tensor<64x8xf32>
 }
 
-// The mean is loaded, a value for each row; what is left of the first fusion is the reduction.
+// The mean is loaded, a value for each row, and keeps its name; what is left of the first fusion is the reduction.
 // CHECK-LABEL: @centred
-// CHECK: [[M:%\S+]] = nt.fusion "c" {
+// CHECK: [[M:%m]] = nt.fusion "c" {
 // CHECK: nt.reduce add %x over [1]
 // CHECK-NOT: nt.subtract
 // CHECK: nt.fusion "v" {

@@ -1,0 +1,143 @@
+"""How many bytes a tensor has: a number, or an expression in the names of the extents that only the run knows.
+
+tensor<?x4xf64> {nt.dims = ["n", 4]}     32 * n
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+)
+
+from ...dialects.nt.ops import DimOp, FromScalarOp, ToScalarOp, element_of
+from ...dialects.nt.types import width_of
+from .extents import Extent, Extents
+
+_SIGNS = {
+    AffineBinaryOpKind.Add: "+",
+    AffineBinaryOpKind.Mul: "*",
+    AffineBinaryOpKind.Mod: "%",
+    AffineBinaryOpKind.FloorDiv: "//",
+}
+_ARITHMETIC: dict[type[Operation], str] = {
+    arith.AddiOp: "+",
+    arith.SubiOp: "-",
+    arith.MuliOp: "*",
+    arith.FloorDivSIOp: "//",
+    arith.DivUIOp: "//",
+    arith.RemUIOp: "%",
+}
+_OF_TWO: dict[type[Operation], str] = {
+    arith.MaxSIOp: "max",
+    arith.MinSIOp: "min",
+    arith.CeilDivSIOp: "ceildiv",
+    arith.CeilDivUIOp: "ceildiv",
+}
+
+
+class Amount:
+    """A sum of products of extents: what is known, and what the names stand for."""
+
+    def __init__(self, terms: Mapping[tuple[str, ...], int] | None = None):
+        self.terms = {names: count for names, count in (terms or {}).items() if count}
+
+    @staticmethod
+    def product(count: int, extents: Sequence[int | str]) -> Amount:
+        """`count` times the extents."""
+        names = sorted(e for e in extents if isinstance(e, str))
+        for extent in extents:
+            count *= extent if isinstance(extent, int) else 1
+        return Amount({tuple(names): count})
+
+    def __add__(self, other: Amount) -> Amount:
+        terms = dict(self.terms)
+        for names, count in other.terms.items():
+            terms[names] = terms.get(names, 0) + count
+        return Amount(terms)
+
+    @property
+    def number(self) -> int | None:
+        """The amount, where no extent is unknown."""
+        return self.terms.get((), 0) if set(self.terms) <= {()} else None
+
+    def __str__(self) -> str:
+        ordered = sorted(self.terms.items(), key=lambda term: (not term[0], term[0]))
+        return " + ".join(" * ".join([str(count), *names]) for names, count in ordered) or "0"
+
+
+class Sizes:
+    """The extents and the bytes of tensor values, as text for people."""
+
+    def __init__(self) -> None:
+        self._extents = Extents()
+
+    def shape(self, value: SSAValue) -> tuple[int | str, ...]:
+        """The extents: numbers, or names and expressions."""
+        return tuple([_text(e) for e in self._extents.of(value)])
+
+    def bytes(self, value: SSAValue) -> Amount:
+        """How many bytes its elements have."""
+        return Amount.product(max(width_of(element_of(value)) // 8, 1), self.shape(value))
+
+
+def _text(extent: Extent) -> int | str:
+    if isinstance(extent, int | str):
+        return extent
+    if isinstance(extent, SSAValue):
+        return _of_value(extent)
+    if isinstance(extent, tuple) and len(extent) == 2:
+        first, second = extent
+        if isinstance(first, SSAValue):
+            return f"{first.name_hint or 'value'}.shape[{second}]"
+        return _of_affine(first[0], [_of_value(v) for v in second])
+    return "?"
+
+
+def _of_affine(expr: AffineExpr, operands: Sequence[int | str]) -> int | str:
+    if isinstance(expr, AffineConstantExpr):
+        return expr.value
+    if isinstance(expr, AffineDimExpr):
+        return operands[expr.position]
+    assert isinstance(expr, AffineBinaryOpExpr)
+    sides = [_of_affine(e, operands) for e in (expr.lhs, expr.rhs)]
+    if expr.kind in _SIGNS:
+        return _both(_SIGNS[expr.kind], *sides)
+    return f"ceildiv({sides[0]}, {sides[1]})"
+
+
+def _both(sign: str, one: int | str, other: int | str) -> int | str:
+    if sign in "+-" and other == 0:
+        return one
+    if sign in ("*", "//") and other == 1:
+        return one
+    if sign == "+" and isinstance(other, int) and other < 0:
+        return f"({one} - {-other})"
+    return f"({one} {sign} {other})"
+
+
+def _of_value(value: SSAValue) -> int | str:
+    """A number of type index, as an expression in names of the program."""
+    op = value.owner
+    if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
+        return op.value.value.data
+    if isinstance(op, DimOp):
+        return f"{op.tensor.name_hint or 'value'}.shape[{op.axis.value.data}]"
+    if isinstance(value, BlockArgument) or value.name_hint is not None:
+        return value.name_hint or f"argument {value.index}"  # pyright: ignore
+    if isinstance(op, arith.IndexCastOp | arith.ExtSIOp | arith.TruncIOp | FromScalarOp | ToScalarOp):
+        return _of_value(op.operands[0])
+    for kinds, form in ((_ARITHMETIC, "({0} {2} {1})"), (_OF_TWO, "{2}({0}, {1})")):
+        if type(op) in kinds:
+            one, other = (_of_value(v) for v in op.operands)
+            name = kinds[type(op)]
+            return _both(name, one, other) if name in "+-*//%" else form.format(one, other, name)
+    return "?"

@@ -1,0 +1,144 @@
+"""What `f.explain(...)` says of derivatives: kernels of both halves, what is kept between them, what is computed again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
+
+from ....analysis.tensor.residuals import CONTROL, Derivative, Kept, Unit, derivatives_in, short_name
+from ....dialects.diagnostic import SourceLocation, op_location
+from ....dialects.nest import AccumulateOp, StoreOp
+from ....dialects.nt.derivative_ops import VjpOp
+from ....dialects.nt.halves import Half, Mark, half_of
+from ....dialects.nt.ops import EmptyOp, LoopsOp
+from ..specialise.stages import lowered_copy, run_pipeline
+
+HALVES = {"forward": "forward half", "both": "both halves at once", "backward": "backward half"}
+
+
+class Halves:
+    """A program given at the nt level, fused: its derivatives, and its nests, which say whose half they are."""
+
+    def __init__(self, module: ModuleOp):
+        has_derivatives = any(isinstance(op, VjpOp) for op in module.walk())
+        self._fused = lowered_copy(module, ("to-fusions",))
+        functions = [op for op in self._fused.ops if isinstance(op, FuncOp)] if has_derivatives else []
+        self.derivatives = [found for function in functions for found in derivatives_in(function)]
+
+    def lowered(self) -> ModuleOp:
+        """The nests; this is the end of the fusions."""
+        for one in self.derivatives:
+            mark = Mark(Half(one.name, is_backward=True))
+            for unit in one.units:
+                for op in unit.again if unit.kind == "backward" else ():
+                    op.location = mark.on(op.location)
+        return run_pipeline(self._fused, ("fusions-to-nest",))
+
+
+def derivative_lines(halves: Halves) -> list[str]:
+    """The lines for all derivatives of a program."""
+    return [line for one in halves.derivatives for line in _lines(one)]
+
+
+def _lines(one: Derivative) -> list[str]:
+    lines = [f"derivative of {one.name}:"]
+    for kind, units in one.kernels.items():
+        if units:
+            title = f"  {HALVES[kind]}, {_count(len(units), 'kernel')}:"
+            lines += [title, *[f"    {unit_text(unit)}" for unit in units]]
+    rows = [kept_row(kept) for kept in one.kept]
+    lines.append(f"  kept for the backward half: {one.total} bytes" if rows else "  nothing is kept")
+    lines += [f"    {row}" for row in _table(rows)]
+    if one.there_anyway:
+        lines.append(f"  read, and there anyway: {there_anyway_text(one)}")
+    again = one.again()
+    if again:
+        lines.append("  computed again in the backward half:")
+        for (name, place), count in again.items():
+            times = f", in {count} places" if count > 1 else ""
+            lines.append(f"    {name}{place_text(place)}{times}")
+    return lines
+
+
+def there_anyway_text(one: Derivative) -> str:
+    """The names of what the backward half reads and what is there anyway."""
+    return ", ".join(dict.fromkeys(v.name_hint or "a value" for v in one.there_anyway))
+
+
+def unit_text(unit: Unit) -> str:
+    """What a kernel is called, what it computes, and the lines that it is of."""
+    names = [short_name(op) for op in (*unit.computes, *unit.again)]
+    what = ", ".join(counted(names))
+    around = "".join(f", in the {control_name(op)}{place_text(op_location(op))}" for op in unit.loops)
+    lines = sorted({at.line for op in (*unit.computes, *unit.again) if (at := op_location(op)) and at.line})
+    where = f" ({'line' if len(lines) == 1 else 'lines'} {', '.join(map(str, lines))})" if lines else ""
+    detail = f": {what}" if what and what != unit.label else ""
+    return f"{unit.label}{detail}{where}{around}"
+
+
+def kept_row(kept: Kept) -> tuple[str, str, str, str]:
+    """Name, type, bytes and origin of a value that is kept."""
+    return kept.name, kept_type(kept), f"{kept.bytes} bytes", _origin(kept)
+
+
+def kept_type(kept: Kept) -> str:
+    """Element type and shape of a value that is kept."""
+    return f"{kept.element}[{', '.join(map(str, kept.shape))}]"
+
+
+def _origin(kept: Kept) -> str:
+    op = kept.op
+    place = place_text(op_location(op))
+    result = "; a result, which is there anyway" if kept.is_result else ""
+    if isinstance(op, CONTROL):
+        start = op.iter_args[kept.value.index] if isinstance(op, scf.ForOp) else None  # pyright: ignore
+        verb = "filled" if start is not None and isinstance(start.owner, EmptyOp) else "left"
+        again = ", which runs again to have it" if kept.is_replayed else ""
+        return f"{verb} by the {control_name(op)}{place}{again}{result}"
+    what = "written by the loops" if isinstance(op, LoopsOp) else short_name(op)
+    return f"{what}{place}{result}"
+
+
+def control_name(op: Operation) -> str:
+    """What a loop or branch is called in Python."""
+    return {"scf.for": "loop", "scf.while": "while loop", "scf.if": "if"}[op.name]
+
+
+def place_text(place: SourceLocation | None) -> str:
+    """Where something is, for the end of a line."""
+    if place is None or not place.line:
+        return ""
+    return f" at {Path(place.file).name}:{place.line}"
+
+
+def half_text(nest: Operation) -> str:
+    """Which half of a derivative the stores of a nest belong to, for the end of a line."""
+    found = [half_of(op) for op in nest.walk() if isinstance(op, StoreOp | AccumulateOp)]
+    halves = {half.is_backward for half in found if half is not None}
+    if not halves:
+        return ""
+    return "   (both halves)" if len(halves) == 2 else f"   ({'backward' if True in halves else 'forward'})"
+
+
+def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))] if rows else []
+    return [
+        "  ".join(f"{text:{width}}" for text, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
+
+
+def counted(names: Sequence[str]) -> list[str]:
+    """Each name once, with how often it is there."""
+    counts: dict[str, int] = {}
+    for name in names:
+        counts[name] = counts.get(name, 0) + 1
+    return [name if n == 1 else f"{n} {name}" for name, n in counts.items()]
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
