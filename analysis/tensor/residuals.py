@@ -6,7 +6,8 @@
 An operation's half is what its location says (`dialects/nt/halves.py`), or that of the loop around it. A *unit* is what runs
 in loops of its own: a fusion, a product, a scan, an island, a call. A value that a forward operation of one unit computes
 crosses where a backward operation of another one reads it. An operation of the forward half is *computed again* where a
-fusion holds what an earlier one computes already, of the same operands, and in loops of the backward half.
+fusion holds what an earlier one computes already, of the same operands, in loops of the backward half, and where
+`nt.checkpoint` says so.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from ...dialects.diagnostic import SourceLocation, op_location
-from ...dialects.nt.halves import Half, half_of
+from ...dialects.nt.halves import Half, half_of, is_again
 from ...dialects.nt.ops import (
     ConstantOp,
     CustomCallOp,
@@ -178,7 +179,7 @@ class _Reader:
 
     def _unit(self, op: Operation) -> Unit | None:
         inside = list(_computations(op))
-        again = [o for o in inside if self._is_forward_itself(o) and self._is_again(o, op)]
+        again = [o for o in inside if self._is_again(o, op)]
         halves = {half.is_backward for o in inside if o not in again and (half := self._own(o)) is not None}
         if self._is_in_backward_loop(op) or (self._is_backward(op) and not isinstance(op, FusionOp)):
             halves = {True}
@@ -192,7 +193,10 @@ class _Reader:
         return Unit(op, kind, _label(op), [o for o in inside if o not in again], again, _around(op))
 
     def _is_again(self, op: Operation, unit: Operation) -> bool:
-        """Whether an operation of the forward half does what was done before."""
+        """Whether an operation does once more what the forward half does."""
+        half = self._own(op)
+        if half is None or half.is_backward:
+            return half is not None and is_again(op)
         if self._is_in_backward_loop(op):
             return True
         if not isinstance(unit, FusionOp):

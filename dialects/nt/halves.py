@@ -2,6 +2,7 @@
 
     loc("nt.forward loss"("prog.py":3:9))       it computes what @loss computes
     loc("nt.backward loss"("prog.py":3:9))      it computes cotangents of it
+    loc("nt.backward loss"("nt.forward loss"("prog.py":3:9)))       it computes for them what @loss has computed
 
 Where a derivative is differentiated itself, the outermost name is that of the last one. Code is the same whatever is said.
 """
@@ -42,6 +43,10 @@ class Mark:
             known = self._made[id(location)] = location, NameLoc(self._name, self._without_other(location))
         return known[1]
 
+    def again(self, location: Any) -> Any:
+        """The location of what computes in this half what the other one computes."""
+        return NameLoc(self._name, location)
+
     def _without_other(self, location: Any) -> Any:
         other = half_of(location)
         is_same = other is not None and other.derivative == self.half.derivative
@@ -58,6 +63,16 @@ def half_of(location: Any) -> Half | None:
             return Half(name, kind == NT_BACKWARD)
         location = location.location
     return None
+
+
+def is_again(op: Operation) -> bool:
+    """Whether an operation computes in the backward half what the forward half computes."""
+    half = half_of(op)
+    if half is None or not half.is_backward:
+        return False
+    assert isinstance(op.location, NameLoc)
+    inner = half_of(op.location.location)
+    return inner is not None and inner.derivative == half.derivative and not inner.is_backward
 
 
 def as_marked(location: Any, like: Any) -> Any:

@@ -183,6 +183,13 @@ def test_a_rule_of_the_user_is_of_the_backward_half():
     assert [u.kind for u in one.units if u.op.name == "nt.dot"] == ["forward", "backward", "backward"]
 
 
+def test_what_a_checkpoint_does_not_keep_is_computed_again():
+    function = nt.checkpoint(two_layers, policy="save-nothing")
+    one = derivative(nt.grad(function, argnums=(0, 1)), W, W.T.copy(), X)
+    assert not one.kept and {name for name, _ in one.again()} == {"dot", "tanh"}
+    assert next(u.op.name for u in one.units if u.kind == "backward" and u.again) == "nt.dot"
+
+
 def test_programs_without_a_derivative_have_no_such_part():
     said = nt.jit(lambda x: np.tanh(x).sum()).explain(X)
     assert "derivative" not in said and "half" not in said

@@ -67,6 +67,9 @@ def checkpoint_reverse(op: CheckpointOp, cotangents: Sequence[SSAValue | None], 
     again = [o for o in reverse.ops if o not in own]
     known: dict[SSAValue, SSAValue] = {stand_ins[v]: outer for v, outer in values.items()}
     known.update(zip(reverse.args, [cotangents[k] for k in given], strict=True))  # pyright: ignore
+    if to.builder.mark is not None:
+        for one in [inner for o in again for inner in o.walk()]:
+            one.location = to.builder.mark.again(one.location)
     read = {v for o in again for v in o.operands} if policy != SAVE_ALL else set(stand_ins.values())
     _behind_barrier(to.builder, known, read & known.keys(), reverse.args)
     for old, new in known.items():
