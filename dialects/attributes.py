@@ -41,6 +41,9 @@ NT_SNAPSHOTS = "nt.snapshots"
 NT_SNAPSHOT_BYTES = "nt.snapshot_bytes"
 """Of an scf.for or scf.while: its reverse keeps as many states of iterations as fit into so many bytes."""
 
+NT_TAPES = "nt.tapes"
+"""Of an island whose last results are tapes for its derivative, a text for each: why it is kept."""
+
 NT_VJP_RULE = "nt.vjp_rule"
 """Of a composite: the private function that has its gradients, of (inputs, cotangents of all results) -> (a cotangent for
 each input of floats). The user gives it (nt.custom_vjp); nt-differentiate calls it in place of the derivative of the

@@ -1,6 +1,7 @@
 """Random islands as text: nests of affine reads, writes and sums over two arrays that are read and two that are written.
 
-Indices are in bounds by construction: each is drawn until its least and its largest value are, for all loops around it.
+Indices are in bounds by construction: each is drawn until its least and its largest value are, for all loops around it. Wild
+islands overwrite what their derivatives need, branch, loop while something holds, and as often as they compute.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ class Writer:
 
     rng: random.Random
     linear: bool
+    wild: bool = False
     lines: list[str] = field(default_factory=list)
     loops: list[Loop] = field(default_factory=list)
     values: list[list[str]] = field(default_factory=list)
@@ -62,6 +64,9 @@ class Writer:
   ^bb0({buffers}):
     %one = arith.constant 1.0 : f64
     %third = arith.constant 0.3 : f64
+    %n0 = arith.constant 0 : i64
+    %n1 = arith.constant 1 : i64
+    %n3 = arith.constant 3 : i64
 {body}
   }}
   func.return %r#0, %r#1 : {results}
@@ -81,7 +86,7 @@ class Writer:
         if self.rng.random() < 0.15:
             self.alloc()
         for _ in range(self.rng.randint(1, 3)):
-            self.statement()
+            self.wild_statement() if self.wild else self.statement()
         for _ in range(opened):
             self.close()
         if self.rng.random() < 0.3:
@@ -135,6 +140,76 @@ class Writer:
     def close(self) -> None:
         self.loops.pop()
         self.values.pop()
+        self.add("}")
+
+    # ---- what is wild -------------------------------------------------------------------------------------
+
+    def wild_statement(self, depth: int = 0) -> None:
+        """A statement, a branch, or a loop whose number of iterations only the run knows."""
+        form = self.rng.randrange(9) if depth < 2 else 8
+        if form == 0 or form == 1:
+            self.branch(depth)
+        elif form == 2:
+            self.repeated(depth)
+        elif form == 3:
+            self.as_often_as_computed(depth)
+        else:
+            self.statement()
+
+    def inside(self, depth: int) -> None:
+        self.values.append([])
+        for _ in range(self.rng.randint(1, 2)):
+            self.wild_statement(depth + 1)
+        self.values.pop()
+
+    def condition(self) -> str:
+        value = self.fresh()
+        one = self.load(self.visible())
+        self.add(
+            f"{value} = arith.cmpf {self.rng.choice(('ogt', 'olt'))}, {one}, {self.load(self.visible())} : f64"
+        )
+        return value
+
+    def branch(self, depth: int) -> None:
+        self.add(f"nest.if {self.condition()} {{")
+        self.inside(depth)
+        if self.rng.random() < 0.4:
+            self.add("} else {")
+            self.inside(depth)
+        self.add("}")
+
+    def repeated(self, depth: int) -> None:
+        """At most three iterations, fewer where a condition on elements does not hold."""
+        cell, now, inner, index = (self.fresh() for _ in range(4))
+        few, more, goes_on, then = (self.fresh() for _ in range(4))
+        self.add(f'{cell} = nest.alloc "count" : memref<i64>')
+        self.add(f"nest.store %n0, {cell}[] : memref<i64>")
+        self.add("scf.while () : () -> () {")
+        self.add(f"{now} = nest.load {cell}[] : memref<i64>")
+        self.add(f"{few} = arith.cmpi slt, {now}, %n3 : i64")
+        more = self.condition()
+        self.add(f"{goes_on} = arith.andi {few}, {more} : i1")
+        self.add(f"scf.condition({goes_on})")
+        self.add("} do {")
+        self.add(f"{inner} = nest.load {cell}[] : memref<i64>")
+        self.add(f"{index} = arith.index_cast {inner} : i64 to index")
+        self.loops.append(Loop(index, 0, 2))
+        self.inside(depth)
+        self.loops.pop()
+        self.add(f"{then} = arith.addi {inner}, %n1 : i64")
+        self.add(f"nest.store {then}, {cell}[] : memref<i64>")
+        self.add("scf.yield")
+        self.add("}")
+
+    def as_often_as_computed(self, depth: int) -> None:
+        """A loop of one or three iterations."""
+        number, bound, name = (self.fresh() for _ in range(3))
+        self.add(f"{number} = arith.select {self.condition()}, %n1, %n3 : i64")
+        self.add(f"{bound} = arith.index_cast {number} : i64 to index")
+        self.add(f'nest.for "j" {name} = 0 to {bound} {{')
+        self.loops.append(Loop(name, 0, 2))
+        self.inside(depth)
+        self.loops.pop()
         self.add("}")
 
     def alloc(self) -> None:
@@ -199,9 +274,27 @@ class Writer:
                 value = self.operation(f"arith.divf {value}, {divisor}")
             elif not self.linear:
                 value = self.operation(f"math.tanh {value}")
+        if self.wild and rng.random() < 0.6:
+            value = self.curved(value)
         if rng.random() < 0.3:
             self.values[-1].append(value)
         return value
+
+    def curved(self, value: str) -> str:
+        """Something that is not linear in a value, and another one."""
+        other = self.load(self.visible())
+        form = self.rng.randrange(4)
+        if form == 0:
+            return self.operation(f"math.sin {self.operation(f'arith.mulf {value}, {other}')}")
+        if form == 1:
+            both = self.operation(f"arith.addf {value}, {other}")
+            return self.operation(f"math.tanh {self.operation(f'arith.mulf {both}, {value}')}")
+        if form == 2:
+            larger, chosen = self.fresh(), self.fresh()
+            self.add(f"{larger} = arith.cmpf ogt, {value}, {other} : f64")
+            self.add(f"{chosen} = arith.select {larger}, {value}, {other} : f64")
+            return chosen
+        return self.operation(f"arith.mulf {self.operation(f'math.sin {value}')}, {other}")
 
     def statement(self) -> None:
         rng = self.rng
@@ -222,7 +315,7 @@ class Writer:
         self.add(f"nest.store {value}, {place}{domain} : {type_}")
 
 
-def random_island(seed: int) -> str:
+def random_island(seed: int, wild: bool = False) -> str:
     """A private function `@primal` of four tensors (two are written), one island."""
     rng = random.Random(seed)
-    return Writer(rng, linear=rng.random() < 0.7).island()
+    return Writer(rng, linear=rng.random() < 0.7, wild=wild).island()

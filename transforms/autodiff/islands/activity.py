@@ -9,6 +9,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ....dialects.nest import AccumulateOp, AllocOp, LoadOp, StoreOp
 from ..missing import missing
+from .refusals import refused
 from .scalars import carries_scalar
 
 
@@ -36,7 +37,17 @@ def varied(function: Operation, starts: set[SSAValue]) -> set[SSAValue]:
                     raise missing(op)
                 found.update(r for r in op.results if carries_scalar(r.type))
         if len(found) == before:
+            _require_no_results(ops, found)
             return found
+
+
+def _require_no_results(ops: Sequence[Operation], found: set[SSAValue]) -> None:
+    """Loops and branches of islands leave what they compute in buffers. Raises for others that carry derivatives."""
+    for op in ops:
+        if not op.regions or not any(carries_scalar(r.type) for r in op.results):
+            continue
+        if any(v in found for inner in op.walk() for v in inner.operands):
+            raise refused(op, f"'{op.name}' gives a number that is no element of a buffer")
 
 
 def useful(function: Operation, ends: set[SSAValue]) -> set[SSAValue]:

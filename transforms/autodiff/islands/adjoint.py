@@ -29,10 +29,13 @@ from ....dialects.nt.constants import dtype_of, from_numpy
 from ....dialects.nt.ops import ConstantOp, EmptyOp, LoopsOp
 from ..loops import empty_like
 from ..reverse import Reverse
+from .counted_loops import count_first
 from .directions import turn_loops
 from .extremes import of_term, require_reduction
 from .gathers import gather_all, gather_rest
+from .kept import to_keep
 from .placement import first_are_stores
+from .places import Counts, Places, UnknownCount
 from .primal import END, INPUT, START, Primal
 from .recompute import Recompute
 from .refusals import refused
@@ -60,21 +63,59 @@ class Domain:
 
 
 def reverse(op: LoopsOp, cotangents: Sequence[SSAValue | None], to: Reverse) -> None:
-    """The rule for islands."""
-    _Adjoint(op, cotangents, to).run()
+    """The rule for islands. Loops that only the run counts are counted first, as they are found."""
+    counts: Counts = {}
+    while True:
+        primal = Primal(op, to.active, cotangents)
+        places = Places(primal, counts)
+        try:
+            if loops := primal.open_loops():
+                raise UnknownCount(primal, *loops)
+            return _reverse(primal, Tapes(primal, places, to), cotangents, to)
+        except UnknownCount as unknown:
+            op, counts = _counted(op, unknown, places, counts, to)
+
+
+def _counted(
+    op: LoopsOp, unknown: UnknownCount, places: Places, counts: Counts, to: Reverse
+) -> tuple[LoopsOp, Counts]:
+    while True:
+        try:
+            return count_first(op, unknown.loops, places, counts, to)
+        except UnknownCount as outer:
+            unknown = outer
+
+
+def _reverse(primal: Primal, tapes: Tapes, cotangents: Sequence[SSAValue | None], to: Reverse) -> None:
+    adjoint = _Adjoint(primal, tapes, cotangents, to, is_final=False)
+    adjoint.make()
+    if adjoint.values.is_gone:
+        primal.merge_loads()
+        adjoint = _Adjoint(primal, tapes, cotangents, to, is_final=False)
+        adjoint.make()
+        tapes.keep(to_keep(primal, adjoint.values.asked))
+        adjoint = _Adjoint(primal, tapes, cotangents, to, is_final=True)
+        adjoint.make()
+    adjoint.finish()
 
 
 class _Adjoint:
     """The adjoint of one island, as it is made."""
 
-    def __init__(self, op: LoopsOp, cotangents: Sequence[SSAValue | None], to: Reverse):
+    def __init__(
+        self,
+        primal: Primal,
+        tapes: Tapes,
+        cotangents: Sequence[SSAValue | None],
+        to: Reverse,
+        is_final: bool,
+    ):
         self._to, self._given = to, cotangents
-        self._primal = Primal(op, to.active, cotangents)
+        self._primal, self._tapes = primal, tapes
         self._frame = self._primal.surroundings.function()
-        self._tapes = Tapes(self._primal, to)
-        self._values = Recompute(self._primal, self._contents, self._kept)
+        self.values = Recompute(self._primal, self._contents, self._taped, is_final)
         for outer, inner in self._primal.copy.inside.items():
-            self._values.set(inner, self._frame.inside[outer])
+            self.values.set(inner, self._frame.inside[outer])
         self._read: dict[SSAValue, SSAValue] = {}
         """The tensors whose elements are read, and their buffers."""
         self._cotangents: dict[SSAValue, SSAValue] = {}
@@ -86,7 +127,7 @@ class _Adjoint:
         self._updates: dict[tuple[SSAValue, AffineList, Domain], SSAValue] = {}
         """What the present block adds to elements that nobody reads before the end, and the operations."""
         self._block = self._primal.copy.block
-        self._by = Scalars(self._frame.block.add_op, to.builder.marked(op.location))
+        self._by = Scalars(self._frame.block.add_op, to.builder.marked(primal.op.location))
         self._added_only: set[SSAValue] = set()
         """Cotangents of what the island only reads: it adds to them, and does not look."""
         self._masked = to.masked or any(map(self._chooses, self._primal.copy.function.walk()))
@@ -99,8 +140,8 @@ class _Adjoint:
             return op.combiner.data in ("maximum", "minimum") and op.memrefs[0] in self._primal.active
         return bool(op.results) and op.results[0] in self._primal.active and is_choice(op)
 
-    def run(self) -> None:
-        """Make the island, and hand the cotangents of its operands on."""
+    def make(self) -> None:
+        """Make the operations of the adjoint."""
         primal, active = self._primal, self._primal.active
         for buffer, tensor in primal.tensor.items():
             if buffer in active:
@@ -111,9 +152,6 @@ class _Adjoint:
             if inner in active and outer in self._to.active:
                 self._cotangents[inner] = self._frame.cell(outer.type)
         self._reverse(primal.copy.block, self._frame.block)
-        self._frame.end()
-        turn_loops(self._frame.function, self._values.in_order)
-        self._finish()
 
     # ---- operands and results -----------------------------------------------------------------------------
 
@@ -128,15 +166,20 @@ class _Adjoint:
             self._read[tensor] = self._frame.buffer(tensor, buffer.name_hint)
         return self._read[tensor]
 
-    def _kept(self, load: LoadOp) -> tuple[SSAValue, AffineList]:
-        """The buffer that holds what a load gave, and where."""
-        tape, at = self._tapes.of(load)
+    def _taped(self, value: SSAValue) -> tuple[SSAValue, AffineList] | None:
+        """The buffer that holds what the primal kept of a value, and where."""
+        kept = self._tapes.of(value)
+        if kept is None:
+            return None
+        tape, at = kept
         if tape not in self._read:
             self._read[tape] = self._frame.buffer(tape)
         return self._read[tape], at
 
-    def _finish(self) -> None:
-        """Put the island where the derivative goes."""
+    def finish(self) -> None:
+        """Put the island where the derivative goes, and hand the cotangents of its operands on."""
+        self._frame.end()
+        turn_loops(self._frame.function, self.values.in_order)
         primal, to = self._primal, self._to
         filled = self._tapes.fill()
         outers = {inner: outer for outer, inner in primal.copy.inside.items()}
@@ -187,7 +230,7 @@ class _Adjoint:
     def _reverse(self, block: Block, mirror: Block) -> None:
         outer = self._block, self._by, self._updates
         self._block, self._by, self._updates = block, Scalars(mirror.add_op, self._by.emitter.location), {}
-        self._values.enter(block, mirror)
+        self.values.enter(block, mirror)
         for op in block.ops:
             if isinstance(op, AllocOp) and op.memref in self._primal.active:
                 self._allocate(op)
@@ -223,11 +266,11 @@ class _Adjoint:
         for domain, cotangent in self._take(op.result):
             buffer = self._cotangents[op.memref]
             if buffer in self._added_only:
-                key = buffer, self._values.indices(op.indices).canonical(), domain
+                key = buffer, self.values.indices(op.indices).canonical(), domain
                 known = self._updates.get(key)
                 self._updates[key] = cotangent if known is None else self._plus(known, cotangent)
             else:
-                self._accumulate(cotangent, buffer, self._values.indices(op.indices), domain)
+                self._accumulate(cotangent, buffer, self.values.indices(op.indices), domain)
 
     def _store(self, op: StoreOp) -> None:
         if op.memref not in self._primal.active:
@@ -235,7 +278,7 @@ class _Adjoint:
         is_active, must_clear = op.value in self._primal.active, self._primal.must_clear(op)
         if not is_active and not must_clear:
             return
-        buffer, at = self._cotangents[op.memref], self._values.indices(op.indices)
+        buffer, at = self._cotangents[op.memref], self.values.indices(op.indices)
         if is_active:
             cotangent = self._put(LoadOp(buffer, at))
         if must_clear:
@@ -248,17 +291,17 @@ class _Adjoint:
     def _accumulated(self, op: AccumulateOp) -> None:
         if not any(m in self._primal.active for m in op.memrefs):
             return
-        is_sum, at = op.combiner.data == "add", self._values.indices(op.indices)
+        is_sum, at = op.combiner.data == "add", self.values.indices(op.indices)
         if not is_sum:
             require_reduction(op, self._primal)
         if op.values[0] in self._primal.active:
             cotangent = self._put(LoadOp(self._cotangents[op.memrefs[0]], at))
             if not is_sum:
-                cotangent = of_term(op, cotangent, at, self._values, self._by)
+                cotangent = of_term(op, cotangent, at, self.values, self._by)
             self._add(op.values[0], cotangent, Domain(op.where, op.mask))
 
     def _scalar(self, op: Operation) -> None:
-        parts = [Late(self._by, lambda v=v: self._values.value(v)) for v in (*op.operands, op.results[0])]
+        parts = [Late(self._by, lambda v=v: self.values.value(v)) for v in (*op.operands, op.results[0])]
         for domain, cotangent in self._take(op.results[0]):
             for k, operand in enumerate(op.operands):
                 if operand in self._primal.active:
@@ -271,7 +314,7 @@ class _Adjoint:
         body.args[0].name_hint = op.iv.name_hint
         self._reverse(op.body.block, body)
         if _does_something(body):
-            lower, upper = self._values.indices(op.lower), self._values.indices(op.upper)
+            lower, upper = self.values.indices(op.lower), self.values.indices(op.upper)
             self._put(ForOp(op.label, lower, upper, body, step=op.step_value))
 
     def _if(self, op: IfOp) -> None:
@@ -283,7 +326,7 @@ class _Adjoint:
         if not any(map(_does_something, bodies)):
             return
         otherwise = Region(bodies[1]) if _does_something(bodies[1]) else None
-        self._put(IfOp(self._values.value(op.condition), Region(bodies[0]), otherwise))
+        self._put(IfOp(self.values.value(op.condition), Region(bodies[0]), otherwise))
 
     # ---- cotangents of scalars ----------------------------------------------------------------------------
 
@@ -320,7 +363,7 @@ class _Adjoint:
 
     def _allocate(self, op: AllocOp) -> None:
         assert isinstance(op.memref.type, MemRefType) and op.parent is not None
-        sizes = [self._values.value(s) for s in op.sizes]
+        sizes = [self.values.value(s) for s in op.sizes]
         self._cotangents[op.memref] = self._zero_buffer(op.parent, op.memref.type, sizes, op.label.data)
 
     def _zero_buffer(
@@ -331,7 +374,7 @@ class _Adjoint:
 
         def put(op: Operation) -> SSAValue:
             op.location = location
-            self._values.at_start(block, op)
+            self.values.at_start(block, op)
             return op.results[0] if op.results else None  # pyright: ignore
 
         buffer = put(AllocOp(f"{name}_cotangent", kind, sizes))
@@ -362,8 +405,8 @@ class _Adjoint:
         self._put(AccumulateOp("add", [value], [buffer], at, where=where, mask=mask))
 
     def _domain(self, domain: Domain) -> tuple[AffineList | None, SSAValue | None]:
-        where = None if domain.where is None else self._values.indices(domain.where)
-        return where, None if domain.mask is None else self._values.value(domain.mask)
+        where = None if domain.where is None else self.values.indices(domain.where)
+        return where, None if domain.mask is None else self.values.value(domain.mask)
 
     def _put(self, op: Operation) -> SSAValue:
         """Put an operation at the end of the mirror of the present block."""

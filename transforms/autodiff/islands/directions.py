@@ -30,14 +30,16 @@ def turn_loops(function: FuncOp, as_they_are: AbstractSet[ForOp]) -> None:
 def _turn(loop: ForOp) -> None:
     simplify_bounds(loop)
     if len(loop.lower) != 1 or len(loop.upper) != 1:
-        loop.set_bounds(_one(loop, loop.lower, arith.MaxSIOp), _one(loop, loop.upper, arith.MinSIOp))
+        loop.set_bounds(
+            one_bound(loop, loop.lower, arith.MaxSIOp), one_bound(loop, loop.upper, arith.MinSIOp)
+        )
     trips = trip_count(loop)
     assert trips is not None
     last = loop.lower.plus(trips.add(-1).times(loop.step_value))
     replace_index(loop.iv, loop.lower.plus(last).minus(AffineList.of(loop.iv)))
 
 
-def _one(loop: ForOp, bounds: AffineList, chosen: type[arith.MaxSIOp | arith.MinSIOp]) -> AffineList:
+def one_bound(loop: ForOp, bounds: AffineList, chosen: type[arith.MaxSIOp | arith.MinSIOp]) -> AffineList:
     """The bound that counts, as one value computed before the loop."""
     block = loop.parent
     assert block is not None

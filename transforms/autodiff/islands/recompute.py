@@ -2,7 +2,9 @@
 
 What is made of extents, loop variables and free loads is computed at the start of the block of the adjoint that runs for
 the same iteration. The contents of a buffer that the island makes for itself are there again once the statements that fill
-it have run again.
+it have run again, where these need nothing that is gone. What is gone is read from tapes (`tapes.py`).
+
+The adjoint is made twice where it needs tapes: the first time finds out which values it asks for.
 """
 
 from __future__ import annotations
@@ -18,17 +20,16 @@ from ....analysis.nest.loop_structure import is_inside
 from ....analysis.nest.sets.accesses import buffer_name
 from ....analysis.nest.sets.domains import is_computation
 from ....dialects.affine import AffineList
-from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, IndexOp, LoadOp, StoreOp
 from ...nest.rewrite.loops import materialise
-from .primal import Primal
+from .primal import END, Primal
 from .refusals import refused
-from .scalars import carries_scalar
+from .stored_kinds import from_memory
 
 Contents = Callable[[SSAValue, str], SSAValue]
 """The buffer in the adjoint that holds the contents (`INPUT`, `START`, `END`) of a buffer of the primal."""
-Kept = Callable[[LoadOp], tuple[SSAValue, AffineList]]
-"""The buffer in the adjoint that holds what a load of the primal gave, and where (by values of the primal)."""
+Taped = Callable[[SSAValue], tuple[SSAValue, AffineList] | None]
+"""The buffer in the adjoint that holds a value of the primal, and where (by values of the primal); None: it has no tape."""
 
 Change = Callable[
     [StoreOp | AccumulateOp, SSAValue, AffineList, Callable[[Operation], object]], tuple[SSAValue, str]
@@ -36,34 +37,35 @@ Change = Callable[
 """What becomes of the value of a statement, and how it is accumulated."""
 
 
-def overwritten(load: LoadOp, primal: Primal) -> NestorError:
-    """The error for a value that the derivative needs and that is not there any more."""
-    name = buffer_name(load.memref)
-    writes = [a.op for a in primal.writes(load.memref)]
-    later = [op for op in writes if primal.dependences.distance(load, op)]
-    return fail(
-        load,
-        f"the derivative needs what {name} holds here, and the loop overwrites it later",
-        hint="loops that overwrite what their derivative needs are not differentiated yet: write to a new array, or give "
-        "the function around it a derivative with nt.custom_vjp",
-        notes=[(op, f"{name} is overwritten here") for op in later[:1]],
-    )
-
-
 class _Values(ABC):
     """Makes the values of some blocks of the primal again."""
 
     @abstractmethod
     def value(self, value: SSAValue) -> SSAValue:
-        """The value, made again."""
+        """A value that is needed, made again."""
+
+    @abstractmethod
+    def part(self, value: SSAValue) -> SSAValue:
+        """A value that others are made of, made again."""
 
     @abstractmethod
     def place_of(self, load: LoadOp) -> tuple[SSAValue, AffineList]:
         """The buffer in which a load of the primal finds its value, and where (by values of the primal)."""
 
+    @abstractmethod
+    def taped(self, value: SSAValue) -> tuple[SSAValue, AffineList] | None:
+        """The tape that has a value, and where (by values of the primal)."""
+
+    @abstractmethod
+    def left(self, value: SSAValue) -> tuple[SSAValue, AffineList] | None:
+        """The buffer whose final contents have a value that is gone otherwise, and where (by values of the primal)."""
+
     def indices(self, expressions: AffineList) -> AffineList:
         """Affine expressions over values that are made again."""
         return expressions.substitute_all({v: self.value(v) for v in expressions.operands})
+
+    def _parts(self, expressions: AffineList) -> AffineList:
+        return expressions.substitute_all({v: self.part(v) for v in expressions.operands})
 
     def make(self, op: Operation, insert: Callable[[Operation], object]) -> SSAValue:
         """The result of an operation of the primal, by operations that `insert` puts somewhere."""
@@ -73,13 +75,19 @@ class _Values(ABC):
             insert(new)
             return new.results[0]
 
-        if isinstance(op, LoadOp):
+        if (tape := self.taped(op.results[0])) is not None:
+            buffer, at = tape
+            result = from_memory(put(LoadOp(buffer, self._parts(at))), op.results[0].type, put)
+        elif (final := self.left(op.results[0])) is not None:
+            buffer, at = final
+            result = put(LoadOp(buffer, self._parts(at)))
+        elif isinstance(op, LoadOp):
             buffer, at = self.place_of(op)
-            result = put(LoadOp(buffer, self.indices(at)))
+            result = put(LoadOp(buffer, self._parts(at)))
         elif isinstance(op, IndexOp):
             result = self._index(op, put)
         elif is_computation(op):
-            result = put(op.clone({v: self.value(v) for v in op.operands}))
+            result = put(op.clone({v: self.part(v) for v in op.operands}))
         else:
             raise refused(op, f"it needs the result of '{op.name}'")
         result.name_hint = op.results[0].name_hint
@@ -90,7 +98,7 @@ class _Values(ABC):
 
         def number(expression: AffineList) -> SSAValue:
             scratch = Block()
-            result = materialise(self.indices(expression), scratch, None)
+            result = materialise(self._parts(expression), scratch, None)
             for new in list(scratch.ops):
                 new.detach()
                 put(new)
@@ -107,13 +115,18 @@ class _Values(ABC):
 class Recompute(_Values):
     """Values of the primal in the adjoint."""
 
-    def __init__(self, primal: Primal, contents: Contents, kept: Kept):
-        self.primal, self._contents, self._kept = primal, contents, kept
+    def __init__(self, primal: Primal, contents: Contents, taped: Taped, is_final: bool):
+        """`is_final`: what is gone has a tape; else it is only noted that something is needed that is gone."""
+        self.primal, self._contents, self._taped, self._is_final = primal, contents, taped, is_final
         self._known: dict[SSAValue, SSAValue] = {}
         self._buffers: dict[tuple[SSAValue, str], SSAValue] = {}
         self._place: dict[Block, tuple[Block, list[Operation]]] = {}
         self.in_order: set[ForOp] = set()
         """Loops that run again as they ran."""
+        self.asked: dict[SSAValue, None] = {}
+        """The values of the primal that are needed, not those that these are made of."""
+        self.is_gone = False
+        """Whether something is needed that is gone."""
 
     def enter(self, block: Block, mirror: Block) -> None:
         """Say which block of the adjoint runs for the iterations of `block`; its loop variables are the same."""
@@ -137,6 +150,10 @@ class Recompute(_Values):
         made.append(op)
 
     def value(self, value: SSAValue) -> SSAValue:
+        self.asked[value] = None
+        return self.part(value)
+
+    def part(self, value: SSAValue) -> SSAValue:
         known = self._known.get(value)
         if known is None:
             op = value.owner
@@ -145,12 +162,19 @@ class Recompute(_Values):
             known = self._known[value] = self.make(op, lambda new: self.at_start(block, new))
         return known
 
+    def taped(self, value: SSAValue) -> tuple[SSAValue, AffineList] | None:
+        return self._taped(value)
+
+    def left(self, value: SSAValue) -> tuple[SSAValue, AffineList] | None:
+        store = self.primal.left(value)
+        return None if store is None else (self._contents(store.memref, END), store.indices)
+
     def place_of(self, load: LoadOp) -> tuple[SSAValue, AffineList]:
-        kind = self.primal.free(load)
-        if kind is None and carries_scalar(load.result.type):
-            raise overwritten(load, self.primal)
+        kind = self.primal.readable(load)
         if kind is None:
-            return self._kept(load)
+            assert not self._is_final, "what is gone has a tape"
+            self.is_gone = True
+            return AllocOp("gone", MemRefType(load.result.type, [])).memref, AffineList.of()
         owner = load.memref.owner
         buffer = self._refilled(owner) if isinstance(owner, AllocOp) else self._contents(load.memref, kind)
         return buffer, load.indices
@@ -200,17 +224,22 @@ class _Refill(_Values):
         for op in block.ops:
             if isinstance(op, LoadOp) and op.memref is self._alloc.memref and self._change is None:
                 # where it stands: the buffer changes
-                self._known[op.result] = self.make(op, self._insert)
+                self._known[op.result] = self._now(op)
             elif any(is_inside(a.op, op) for a in self._outer.primal.writes(self._alloc.memref)):
                 new = self._again(op)
                 new.location = op.location
                 self._insert(new)
 
     def value(self, value: SSAValue) -> SSAValue:
+        if self._change is not None:
+            self._outer.asked[value] = None
+        return self.part(value)
+
+    def part(self, value: SSAValue) -> SSAValue:
         known = self._known.get(value)
         if known is None:
             if not self._is_own(value):
-                return self._outer.value(value)
+                return self._outer.part(value)
             assert isinstance(value.owner, Operation)
             known = self._known[value] = self.make(value.owner, self._insert)
         return known
@@ -218,6 +247,19 @@ class _Refill(_Values):
     def place_of(self, load: LoadOp) -> tuple[SSAValue, AffineList]:
         known = self._known.get(load.memref)
         return self._outer.place_of(load) if known is None else (known, load.indices)
+
+    def taped(self, value: SSAValue) -> tuple[SSAValue, AffineList] | None:
+        return self._outer.taped(value)
+
+    def left(self, value: SSAValue) -> tuple[SSAValue, AffineList] | None:
+        return self._outer.left(value)
+
+    def _now(self, load: LoadOp) -> SSAValue:
+        """What the buffer holds now."""
+        new = LoadOp(self._known[load.memref], self._parts(load.indices))
+        new.location, new.result.name_hint = load.location, load.result.name_hint
+        self._insert(new)
+        return new.result
 
     def _again(self, op: Operation) -> Operation:
         if isinstance(op, StoreOp) or (isinstance(op, AccumulateOp) and op.combine is None):

@@ -1,109 +1,81 @@
-"""Integers that a loop overwrites and its derivative needs are kept: a counter that is an index, a condition.
+"""Tapes: what a derivative needs and what its loop overwrites is kept, a place for each iteration.
 
     nest.for "i" %i = 0 to %n {                       nest.for "i" %i = 0 to %n {
-      %k = nest.load %count[]                   ->      %k = nest.load %count[] ; nest.store %k, %tape[%i]
+      %s = nest.load %sum[]                     ->      %s = nest.load %sum[] ; nest.store %s, %s_tape[%i]
+      %a = math.sin %s                                  %a = math.sin %s
+      ...                                               ...
 
-A tape has an axis for each loop around the load, of as many iterations as that has at most: the primal fills it, the
-adjoint reads it. (Numbers that are differentiated are not kept: such loops are refused.)
+The primal fills tapes, the adjoint reads them. Which values are kept a cut chooses (`kept.py`), where in a tape they are
+`places.py` says. What runs in some iterations only (in a branch, for a statement with a mask) leaves the other places as
+they are: nobody reads them. The island says by `nt.tapes` why its last results are there.
 """
 
 from __future__ import annotations
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, MemRefType, TensorType
-from xdsl.ir import Block, Operation, SSAValue
-from xdsl.ir.affine import AffineBinaryOpKind, AffineDimExpr
+from collections.abc import Iterable
+from dataclasses import dataclass
 
-from ....analysis.nest.loop_structure import enclosing_loops
-from ....analysis.nest.sets.domains import LoadGuards
-from ....dialects.affine import AffineList, linear_terms
-from ....dialects.nest import ForOp, IfOp, LoadOp, StoreOp
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    StringAttr,
+    TensorType,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ....analysis.nest.sets.accesses import buffer_name
+from ....analysis.nest.sets.domains import Domain, LoadGuards
+from ....dialects.affine import AffineList
+from ....dialects.attributes import NT_TAPES
+from ....dialects.nest import LoadOp, StoreOp
 from ....dialects.nt.ops import EmptyOp, LoopsOp
 from ...nest.rewrite.loops import materialise
 from ..reverse import Reverse
+from .places import Places
 from .primal import Primal
-from .refusals import refused
+from .stored_kinds import Put, stored_kind, to_memory
+
+
+@dataclass(frozen=True)
+class _Tape:
+    tensor: SSAValue
+    places: AffineList
+    """Where a value is, by values of the copy of the island."""
+    guard: tuple[Domain, ...] | None
+    """Where the island makes the value at all, by values of its own."""
 
 
 class Tapes:
     """The tapes of one island."""
 
-    def __init__(self, primal: Primal, to: Reverse):
-        self._primal, self._to = primal, to
-        self._made: dict[LoadOp, tuple[SSAValue, AffineList]] = {}
+    def __init__(self, primal: Primal, places: Places, to: Reverse):
+        self._primal, self._places, self._to = primal, places, to
+        self._made: dict[SSAValue, _Tape] = {}
 
-    def of(self, load: LoadOp) -> tuple[SSAValue, AffineList]:
-        """A tensor that will hold what `load` gave, and where: an index for each loop around it."""
-        if load not in self._made:
-            self._made[load] = self._make(load)
-        return self._made[load]
+    def keep(self, values: Iterable[SSAValue]) -> None:
+        """Make tapes for values of the primal, in the order in which they are computed. Raises UnknownCount."""
+        chosen = set(values)
+        ordered = [r for op in self._primal.copy.function.walk() for r in op.results if r in chosen]
+        known = {v: self._places.of(v.owner) for v in ordered}  # pyright: ignore
+        guards = LoadGuards()
+        for value, (extents, places) in known.items():
+            original = self._primal.original[value.owner]  # pyright: ignore
+            self._made[value] = _Tape(self._tensor(value, extents), places, guards.of(original))
 
-    def _make(self, load: LoadOp) -> tuple[SSAValue, AffineList]:
-        if LoadGuards().of(load) is not None:
-            raise refused(load, "what is read only where a statement needs it is not kept")
-        outer = load.parent_op()
-        while outer is not self._primal.copy.function:
-            if not isinstance(outer, ForOp | IfOp):
-                raise refused(load, f"what is read in '{outer.name if outer else '?'}' is not kept")
-            outer = outer.parent_op()
-        extents, places = AffineList.of(), AffineList.of()
-        for loop in enclosing_loops(load):
-            first = self._extreme(loop.lower[0], load, least=True)
-            count = self._extreme(loop.upper[0], load, least=False).minus(first)
-            place = AffineList.of(loop.iv).minus(first)
-            if loop.step_value != 1:
-                count = count.divided(AffineBinaryOpKind.CeilDiv, loop.step_value)
-                place = place.divided(AffineBinaryOpKind.FloorDiv, loop.step_value)
-            extents, places = extents.concat(count), places.concat(place)
-        return self._tensor(load, extents.canonical()), places.canonical()
+    def of(self, value: SSAValue) -> tuple[SSAValue, AffineList] | None:
+        """The tensor that will hold a value, and where; None for what is not kept."""
+        made = self._made.get(value)
+        return None if made is None else (made.tensor, made.places)
 
-    def _extreme(self, bound: AffineList, load: LoadOp, least: bool) -> AffineList:
-        """The least or the largest value of a bound, for all iterations of the loops around it."""
-        bound = bound.canonical()
-        while True:
-            loops = {v: v.owner.parent_op() for v in bound.operands if isinstance(v.owner, Block)}
-            inner = next((v for v, op in loops.items() if isinstance(op, ForOp)), None)
-            if inner is None:
-                break
-            loop = loops[inner]
-            assert isinstance(loop, ForOp)
-            terms, _ = linear_terms(bound.exprs[0])
-            atoms = [a for a in terms if isinstance(a, AffineDimExpr) and bound.operands[a.position] is inner]
-            if len(atoms) != 1 or len(terms) != sum(isinstance(a, AffineDimExpr) for a in terms):
-                raise refused(load, "how often the loops around it run is not linear in their variables")
-            at_start = (terms[atoms[0]] > 0) == least
-            bound = bound.substitute(inner, loop.lower[0] if at_start else loop.upper[0].add(-1))
-        known = set(self._primal.copy.inside.values())
-        if any(v not in known for v in bound.operands):
-            raise refused(load, "how often the loops around it run is known in the loop only")
-        return bound
-
-    def _tensor(self, load: LoadOp, extents: AffineList) -> SSAValue:
+    def _tensor(self, value: SSAValue, extents: AffineList) -> SSAValue:
         op = self._primal.op
-        assert op.parent is not None
-        outside = {inner: outer for outer, inner in self._primal.copy.inside.items()}
-        shape: list[int] = []
-        sizes = AffineList.of()
-        for extent in extents:
-            number = extent.constants()
-            if number is not None:
-                shape.append(max(0, number[0]))
-                continue
-            shape.append(DYNAMIC_INDEX)
-            size = materialise(extent.substitute_all(outside), op.parent, op)
-            zero = self._before(arith.ConstantOp(IntegerAttr(0, IndexType())))
-            sizes = sizes.concat(AffineList.of(self._before(arith.MaxSIOp(size, zero))))
-        result = self._before(EmptyOp(TensorType(load.result.type, shape), sizes))
-        result.name_hint = f"{load.memref.name_hint or 'value'}_tape"
+        result = empty_of(op, stored_kind(value.type), extents)
+        result.name_hint = f"{_name_of(value)}_tape"
         return result
-
-    def _before(self, op: Operation) -> SSAValue:
-        """Put an operation before the island."""
-        island = self._primal.op
-        assert island.parent is not None
-        op.location = island.location
-        island.parent.insert_op_before(op, island)
-        return op.results[0]
 
     def fill(self) -> dict[SSAValue, SSAValue]:
         """Let the primal fill the tapes; gives the filled ones by the empty ones."""
@@ -112,22 +84,110 @@ class Tapes:
         primal, op = self._primal, self._primal.op
         assert op.parent is not None
         body = op.body.block
-        for load, (tape, places) in self._made.items():
-            original = primal.original[load]
-            assert isinstance(original, LoadOp) and original.parent is not None
-            known = {loop.iv: primal.original[loop].iv for loop in enclosing_loops(load)}  # pyright: ignore
-            known |= {inner: outer for outer, inner in primal.copy.inside.items()}
-            buffer = body.insert_arg(MemRefType(load.result.type, tape.type.get_shape()), len(body.args))  # pyright: ignore
-            buffer.name_hint = tape.name_hint
-            store = StoreOp(original.result, buffer, places.substitute_all(known))
-            store.location = original.location
-            original.parent.insert_op_after(store, original)
-        tapes = [tape for tape, _ in self._made.values()]
+        for value, tape in self._made.items():
+            kind = MemRefType(tape.tensor.type.get_element_type(), tape.tensor.type.get_shape())  # pyright: ignore
+            buffer = body.insert_arg(kind, len(body.args))
+            buffer.name_hint = tape.tensor.name_hint
+            self._store(value, tape, buffer)
+        tapes = [tape.tensor for tape in self._made.values()]
         new = LoopsOp(list(op.inputs), [*op.outputs, *tapes], op.detach_region(op.body))
         new.location = op.location
         new.attributes.update(op.attributes)
+        before = new.attributes.get(NT_TAPES)
+        reasons = [] if before is None else list(before)  # pyright: ignore
+        new.attributes[NT_TAPES] = ArrayAttr([*reasons, *(StringAttr(self._reason(v)) for v in self._made)])
         op.parent.insert_op_before(new, op)
         count = len(op.results)
         self._to.replace(op, new)
         primal.op = new
+        for tape, result in zip(tapes, new.results[count:], strict=True):
+            result.name_hint = tape.name_hint
         return dict(zip(tapes, new.results[count:], strict=True))
+
+    def _reason(self, value: SSAValue) -> str:
+        """Why a value is kept."""
+        owner = value.owner
+        if isinstance(owner, LoadOp):
+            return f"{buffer_name(owner.memref)} is overwritten"
+        assert isinstance(owner, Operation)
+        gone = self._primal.gone_below(value)
+        names = ", ".join(dict.fromkeys(buffer_name(load.memref) for load in gone))
+        return f"'{owner.name}' of {names}, which is overwritten" if names else f"'{owner.name}'"
+
+    def _store(self, value: SSAValue, tape: _Tape, buffer: SSAValue) -> None:
+        original = self._primal.original[value.owner]  # pyright: ignore
+        result = original.results[value.index]  # pyright: ignore
+        last = original
+
+        def put(op: Operation) -> SSAValue:
+            nonlocal last
+            op.location = original.location
+            assert original.parent is not None
+            original.parent.insert_op_after(op, last)
+            last = op
+            return op.results[0] if op.results else None  # pyright: ignore
+
+        where, mask = None, None
+        if tape.guard is not None and len(tape.guard) == 1:
+            (only,) = tape.guard
+            where = AffineList.of(*only.constraints) if only.constraints else None
+            mask = only.mask
+        elif tape.guard is not None:
+            mask = _any_of(tape.guard, put)
+        stored = to_memory(result, put)
+        put(StoreOp(stored, buffer, self._places.of_island(tape.places), where=where, mask=mask))
+
+
+def empty_of(op: Operation, element: Attribute | None, extents: AffineList) -> SSAValue:
+    """A tensor for an island to fill, made before it. An extent that is negative is 0."""
+    assert op.parent is not None and element is not None
+
+    def put(new: Operation) -> SSAValue:
+        assert op.parent is not None
+        new.location = op.location
+        op.parent.insert_op_before(new, op)
+        return new.results[0]
+
+    shape: list[int] = []
+    sizes = AffineList.of()
+    for extent in extents:
+        number = extent.constants()
+        if number is not None:
+            shape.append(max(0, number[0]))
+            continue
+        shape.append(DYNAMIC_INDEX)
+        size = materialise(extent, op.parent, op)
+        zero = put(arith.ConstantOp(IntegerAttr(0, IndexType())))
+        sizes = sizes.concat(AffineList.of(put(arith.MaxSIOp(size, zero))))
+    return put(EmptyOp(TensorType(element, shape), sizes))
+
+
+def _any_of(domains: Iterable[Domain], put: Put) -> SSAValue:
+    """Whether one of some domains holds, as a bit."""
+    total: SSAValue | None = None
+    for domain in domains:
+        holds = domain.mask
+        for constraint in domain.constraints:
+            number = _number(constraint, put)
+            zero = put(arith.ConstantOp(IntegerAttr(0, IndexType())))
+            one = put(arith.CmpiOp(number, zero, "sge"))
+            holds = one if holds is None else put(arith.AndIOp(holds, one))
+        assert holds is not None
+        total = holds if total is None else put(arith.OrIOp(total, holds))
+    assert total is not None
+    return total
+
+
+def _number(expression: AffineList, put: Put) -> SSAValue:
+    scratch = Block()
+    result = materialise(expression, scratch, None)
+    for op in list(scratch.ops):
+        op.detach()
+        put(op)
+    return result
+
+
+def _name_of(value: SSAValue) -> str:
+    owner = value.owner
+    buffer = owner.memref.name_hint if isinstance(owner, LoadOp) else None
+    return buffer or value.name_hint or "value"
