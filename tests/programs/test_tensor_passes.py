@@ -155,3 +155,21 @@ def test_selected_before_unrolling():
     assert "scf.if" not in low.as_text()
     for a, b in zip(low.compile()(x, y, 6), chosen(x, y, 6), strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+def column_sums(x):
+    c = x - x.mean(axis=1, keepdims=True)
+    d = np.tanh(c) * x.max(axis=1, keepdims=True)
+    return c.sum(axis=0), d.sum(axis=0), (c * c).max(axis=0), d.sum(axis=1)
+
+
+@pytest.mark.parametrize("target", ["cpu", "interp", "cuda-sim"])
+@pytest.mark.parametrize("dynamic", [True, False])
+def test_columns_of_several_results_are_reduced_together(target, dynamic):
+    rng = np.random.default_rng(7)
+    x = rng.standard_normal((9, 9))
+    special = x.copy()
+    special[2, 3], special[4, 1] = np.nan, np.inf
+    cases = [x, x[:5], rng.standard_normal((1, 7)), rng.standard_normal((6, 1)), x[::-2, ::3].T, special]
+    for case in cases if target != "cuda-sim" else cases[::3]:
+        agrees(column_sums, case, target=target, dynamic=dynamic, tolerance=1e-13)

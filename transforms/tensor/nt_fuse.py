@@ -406,6 +406,15 @@ class _Span:
         for node in self._nodes.values():
             if len(node.users) > 1 and node.is_recomputable:
                 self._fuse_users(node)
+        for group in list(self._graph.groups):
+            self._fuse_reductions_of(group)
+
+    def _fuse_reductions_of(self, group: Group) -> None:
+        """Join what reduces different values of one group in the same way: then one nest reads what these are made of."""
+        users = dict.fromkeys(user for node in group.nodes for user in node.users if user.group is not group)
+        reducing = [user for user in users if isinstance(user.op, ReduceOp)]
+        for first, second in pairwise(reducing):
+            self._graph.merge(first.group, second.group, same_space=True)
 
     def _fuse_users(self, node: Node) -> None:
         """Join what reads a value over fewer dimensions, which is inside of one fusion or of none."""

@@ -187,3 +187,35 @@ func.func @view_of_updated(%x: tensor<4x4xf32>, %n: index) -> tensor<4x4xf32> {
   }
   func.return %r : tensor<4x4xf32>
 }
+
+// Sums of different results of one fusion over the same axes are one fusion: it reads what these are made of once, and
+// nt-recompute may put that in their place. Over other axes they stay apart.
+// CHECK-LABEL: @column_sums
+// CHECK: %c, %d = nt.fusion "c" {
+// CHECK: nt.reduce add %x over [1]
+// CHECK: %s, %t = nt.fusion "s" {
+// CHECK: nt.reduce add %c over [0]
+// CHECK: nt.reduce add %d over [0]
+func.func @column_sums(%x: tensor<64x32xf32>) -> (tensor<32xf32>, tensor<32xf32>) {
+  %m = nt.reduce add %x over [1] : tensor<64x32xf32> -> tensor<64xf32>
+  %b = nt.broadcast %m along [0] : tensor<64xf32> -> tensor<64x32xf32>
+  %c = nt.subtract %x, %b : tensor<64x32xf32>
+  %d = nt.multiply %c, %b : tensor<64x32xf32>
+  %s = nt.reduce add %c over [0] : tensor<64x32xf32> -> tensor<32xf32>
+  %t = nt.reduce add %d over [0] : tensor<64x32xf32> -> tensor<32xf32>
+  func.return %s, %t : tensor<32xf32>, tensor<32xf32>
+}
+
+// CHECK-LABEL: @other_axes
+// CHECK: nt.fusion "c"
+// CHECK: nt.fusion "s"
+// CHECK: nt.fusion "t"
+func.func @other_axes(%x: tensor<8x64x32xf32>) -> (tensor<64x32xf32>, tensor<8x32xf32>) {
+  %m = nt.reduce add %x over [2] : tensor<8x64x32xf32> -> tensor<8x64xf32>
+  %b = nt.broadcast %m along [0, 1] : tensor<8x64xf32> -> tensor<8x64x32xf32>
+  %c = nt.subtract %x, %b : tensor<8x64x32xf32>
+  %d = nt.multiply %c, %b : tensor<8x64x32xf32>
+  %s = nt.reduce add %c over [0] : tensor<8x64x32xf32> -> tensor<64x32xf32>
+  %t = nt.reduce add %d over [1] : tensor<8x64x32xf32> -> tensor<8x32xf32>
+  func.return %s, %t : tensor<64x32xf32>, tensor<8x32xf32>
+}
