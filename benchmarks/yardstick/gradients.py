@@ -13,13 +13,24 @@ from nestor import nn
 from . import networks
 from .row import FLOAT, Row, normal, uniform, weights
 
+LOSSES = {}
+"""The loss of each row, by the row's name."""
 
-def _row(name, title, dims, small, arguments, loss, flops, jax=None, torch=None, numba=None, tolerance=1e-4):
-    """A row of a loss: `jax(jax, jnp)` and `torch(torch)` make the same loss, `numba(nb)` a function of both halves."""
+
+def with_gradients_of(loss):
+    """The function of arrays that gives the loss and its gradients by all of them."""
 
     def with_gradients(*arrays):
         value, gradients = nt.value_and_grad(loss, argnums=tuple(range(len(arrays))))(*arrays)
         return value, *gradients
+
+    return with_gradients
+
+
+def _row(name, title, dims, small, arguments, loss, flops, jax=None, torch=None, numba=None, tolerance=1e-4):
+    """A row of a loss: `jax(jax, jnp)` and `torch(torch)` make the same loss, `numba(nb)` a function of both halves."""
+
+    LOSSES[name] = loss
 
     def results(d):
         made = arguments(np.random.default_rng(0), d)
@@ -42,7 +53,7 @@ def _row(name, title, dims, small, arguments, loss, flops, jax=None, torch=None,
         small,
         arguments,
         results,
-        with_gradients,
+        with_gradients_of(loss),
         flops,
         {peer: made for peer, made in peers.items() if made is not None},
         tolerance=tolerance,
