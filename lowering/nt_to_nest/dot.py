@@ -16,7 +16,7 @@ The space is the batch axes, the free axes of both sides, and last the axes that
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, i1
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -47,14 +47,37 @@ def _expand(op: DotOp) -> None:
     block = op.parent
     assert block is not None
     body = Block()
+
+    def extent_of(value: SSAValue, axis: int) -> SSAValue:
+        dim = DimOp(value, axis)
+        dim.location = op.location
+        block.insert_op_before(dim, op)
+        return dim.result
+
+    value = sum_of_products(op, body.add_op, extent_of)
+    add_end = YieldOp(value)
+    add_end.location = op.location
+    body.add_op(add_end)
+    fusion = FusionOp(op.result.name_hint or "dot", Region(body), [op.result.type])
+    fusion.location = op.location
+    fusion.results[0].name_hint = op.result.name_hint
+    block.insert_op_before(fusion, op)
+    op.result.replace_all_uses_with(fusion.results[0])
+    block.erase_op(op)
+
+
+def sum_of_products(
+    op: DotOp, emit: Callable[[Operation], None], extent_of: Callable[[SSAValue, int], SSAValue]
+) -> SSAValue:
+    """Emit the operations that compute a product; gives their result. `extent_of`: the unknown extent of an axis."""
     element = element_of(op.result)
 
     def add(inner: Operation) -> SSAValue:
         inner.location = op.location
-        body.add_op(inner)
+        emit(inner)
         return inner.results[0]
 
-    shape, sizes = _space(op)
+    shape, sizes = _space(op, extent_of)
     operands: list[SSAValue] = []
     for value, along, order in zip((op.lhs, op.rhs), _places(op), _orders(op), strict=True):
         if element_of(value) != element:
@@ -69,15 +92,7 @@ def _expand(op: DotOp) -> None:
     if summed:
         value = add(ReduceOp("or" if is_bool else "add", [value], list(summed)))
     value.name_hint = op.result.name_hint
-    add_end = YieldOp(value)
-    add_end.location = op.location
-    body.add_op(add_end)
-    fusion = FusionOp(op.result.name_hint or "dot", Region(body), [op.result.type])
-    fusion.location = op.location
-    fusion.results[0].name_hint = op.result.name_hint
-    block.insert_op_before(fusion, op)
-    op.result.replace_all_uses_with(fusion.results[0])
-    block.erase_op(op)
+    return value
 
 
 def _orders(op: DotOp) -> list[list[int]]:
@@ -98,7 +113,9 @@ def _places(op: DotOp) -> list[list[int]]:
     ]
 
 
-def _space(op: DotOp) -> tuple[Sequence[int], AffineList]:
+def _space(
+    op: DotOp, extent_of: Callable[[SSAValue, int], SSAValue]
+) -> tuple[Sequence[int], AffineList]:
     """The extents of the space, and values for the unknown ones."""
     axes = [(op.lhs, d) for d in (*op.batch[0], *op.free[0])]
     axes += [(op.rhs, d) for d in op.free[1]] + [(op.lhs, d) for d in op.contract[0]]
@@ -111,8 +128,5 @@ def _space(op: DotOp) -> tuple[Sequence[int], AffineList]:
         extent = shape_of(place[0])[place[1]]
         shape.append(extent)
         if extent == DYNAMIC_INDEX:
-            dim = DimOp(*place)
-            dim.location = op.location
-            op.parent.insert_op_before(dim, op)  # pyright: ignore
-            unknown.append(dim.result)
+            unknown.append(extent_of(*place))
     return shape, AffineList.of(*unknown)

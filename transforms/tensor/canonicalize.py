@@ -337,13 +337,18 @@ def known_dim(op: DimOp, new: New) -> SSAValue | None:
     extent = shape_of(op.tensor)[axis]
     if extent != DYNAMIC_INDEX:
         return new.op(arith.ConstantOp, (), INDEX, {"value": IntegerAttr(extent, INDEX)})
-    owner = op.tensor.owner
-    handler = _DIM_SOURCES.get(type(owner)) if isinstance(owner, Operation) else None
-    source = handler(owner, axis) if handler is not None else None
+    source = source_of_dim(op.tensor, axis)
     if source is None or isinstance(source, SSAValue):
         return source
     tensor, source_axis = source
     return new.op(DimOp, (tensor,), INDEX, {"axis": IntegerAttr(source_axis, i64)})
+
+
+def source_of_dim(value: SSAValue, axis: int) -> SSAValue | tuple[SSAValue, int] | None:
+    """The unknown extent of a computed value: a number, or an axis of what it is computed from; None: of its own."""
+    owner = value.owner
+    handler = _DIM_SOURCES.get(type(owner)) if isinstance(owner, Operation) else None
+    return None if handler is None else handler(owner, axis)
 
 
 def _same_axis(op: Operation, axis: int):

@@ -39,7 +39,8 @@ dimension, and else axes of equal extents, in order.
 * SLICES read values from outside the fusion only (and so do broadcasts and transposes of slices): the
   points of a computed value never shift. A value that is sliced is a result of one fusion and an operand of
   the next.
-* Products and scans are no part of a fusion, and neither are the views that only they read: those are read through.
+* A product of a matrix that is computed here and a vector is a sum (matrix_vector_sums.py): it is fused as others are.
+* Other products, and scans, are no part of a fusion, and neither are the views that only they read: those are read through.
 * A body of control flow holds the views that its fusions read through; what they are views of is outside.
 * Operations are in topological order. Results are what is used outside, over the full space or a leading
   part of ORDER. The label is the Python name of the first result.
@@ -87,6 +88,7 @@ from ...dialects.nt import (
 from ...dialects.nt.work import Role, role_of
 from .fusion_access import Accesses
 from .fusion_groups import Edge, Graph, Group, Node
+from .matrix_vector_sums import open_matrix_vector_products
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +114,7 @@ def fuse_function(function: FuncOp) -> None:
         for block in blocks:
             sink_views(block)
     for block in blocks:
+        open_matrix_vector_products(block)
         _separate_sources(block)
         _separate_views(block)
         _separate_fills(block)
