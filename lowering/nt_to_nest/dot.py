@@ -113,9 +113,7 @@ def _places(op: DotOp) -> list[list[int]]:
     ]
 
 
-def _space(
-    op: DotOp, extent_of: Callable[[SSAValue, int], SSAValue]
-) -> tuple[Sequence[int], AffineList]:
+def _space(op: DotOp, extent_of: Callable[[SSAValue, int], SSAValue]) -> tuple[Sequence[int], AffineList]:
     """The extents of the space, and values for the unknown ones."""
     axes = [(op.lhs, d) for d in (*op.batch[0], *op.free[0])]
     axes += [(op.rhs, d) for d in op.free[1]] + [(op.lhs, d) for d in op.contract[0]]

@@ -50,7 +50,14 @@ def fitting(f, m, n, dtype):
 @pytest.mark.parametrize("dynamic", [None, True], ids=["known", "unknown"])
 def test_scaled_matrices(f, dynamic):
     compiled = jitted(f, dynamic=dynamic)
-    for m, n, dtype in ((7, 9, "f8"), (33, 70, "f4"), (0, 3, "f8"), (3, 0, "f8"), (1, 5, "f4"), (40, 17, "i4")):
+    for m, n, dtype in (
+        (7, 9, "f8"),
+        (33, 70, "f4"),
+        (0, 3, "f8"),
+        (3, 0, "f8"),
+        (1, 5, "f4"),
+        (40, 17, "i4"),
+    ):
         a, x = fitting(f, m, n, dtype)
         for alpha in (3, -2):
             same(compiled(a, alpha, x), f(a, alpha, x), 0.0)
