@@ -36,10 +36,11 @@ NT_FASTMATH = "nt.fastmath"
 """Of a function: the flags that the user granted to floating-point operations, by name."""
 
 NT_SNAPSHOTS = "nt.snapshots"
-"""Of an scf.for or scf.while: its reverse keeps the states of at most so many iterations, and runs parts of it again."""
+"""Of an scf.for, scf.while or nt.loops with time loops: the reverse keeps the states of at most so many iterations, and
+runs parts of it again."""
 
 NT_SNAPSHOT_BYTES = "nt.snapshot_bytes"
-"""Of an scf.for or scf.while: its reverse keeps as many states of iterations as fit into so many bytes."""
+"""As nt.snapshots: the reverse keeps as many states of iterations as fit into so many bytes."""
 
 NT_TAPES = "nt.tapes"
 """Of an island whose last results are tapes for its derivative, a text for each: why it is kept."""

@@ -1,6 +1,7 @@
 """Active composites without a form of their own are replaced by what they stand for, before they are differentiated.
 
-So are checkpoints, except where reverse mode goes through them.
+So are checkpoints, except where reverse mode goes through them; in reverse mode, time loops that keep snapshots become
+loops on tensors.
 """
 
 from __future__ import annotations
@@ -12,8 +13,11 @@ from xdsl.ir import Operation, SSAValue
 from ...dialects.diagnostic import fail
 from ...dialects.nt.checkpoint_ops import CheckpointOp
 from ...dialects.nt.composite_op import CompositeOp
+from ...dialects.nt.region_ops import LoopsOp
 from ..tensor.nt_decompose import decompose
 from .activity import active_values, used_from_outside
+from .islands.time_loops import has_bound
+from .islands.time_loops import opened as time_loops_opened
 from .rules.composites import is_whole
 from .rules.user_rules import has_rule
 
@@ -45,17 +49,29 @@ def opened(
     active = set(starts)
     while rest:
         op = rest.pop(0)
-        is_open = isinstance(op, CompositeOp) and _is_opened(op, active)
-        is_open |= isinstance(op, CheckpointOp) and not (reverse and any(v in active for v in op.inputs))
-        if is_open:
-            assert isinstance(op, CompositeOp | CheckpointOp)
-            inner = list(op.body.block.ops)[:-1]
-            made: list[SSAValue] = list(op.results_)
-            ends = decompose(op)
-            for k, value in enumerate(results):
-                results[k] = ends[made.index(value)] if value in made else value
-            rest[:0] = inner
+        old: list[SSAValue] = list(op.results)
+        found = _in_place_of(op, active, reverse)
+        if found is None:
+            active = active_values([op], active)
+            result.append(op)
             continue
-        active = active_values([op], active)
-        result.append(op)
+        made, ends = found
+        for k, value in enumerate(results):
+            results[k] = ends[old.index(value)] if value in old else value
+        rest[:0] = made
     return result
+
+
+def _in_place_of(
+    op: Operation, active: Set[SSAValue], reverse: bool
+) -> tuple[list[Operation], list[SSAValue]] | None:
+    """The operations that take the place of one, and the values that its results become; None where it stays."""
+    if reverse and isinstance(op, LoopsOp) and has_bound(op):
+        return time_loops_opened(op) if any(v in active for v in used_from_outside(op)) else None
+    is_opened = isinstance(op, CompositeOp) and _is_opened(op, active)
+    is_opened |= isinstance(op, CheckpointOp) and not (reverse and any(v in active for v in op.inputs))
+    if not is_opened:
+        return None
+    assert isinstance(op, CompositeOp | CheckpointOp)
+    inner = list(op.body.block.ops)[:-1]
+    return inner, decompose(op)

@@ -32,7 +32,7 @@ from ....dialects.affine import AffineList
 from ....dialects.attributes import NT_SNAPSHOT_BYTES, NT_SNAPSHOTS
 from ....dialects.diagnostic import fail
 from ....dialects.nt.constants import from_numpy
-from ....dialects.nt.ops import INDEX, ConstantOp, FromScalarOp, ToScalarOp, element_of
+from ....dialects.nt.ops import INDEX, ConstantOp, FromScalarOp, LoopsOp, ToScalarOp, element_of
 from ....dialects.nt.types import width_of
 from ..builder import Builder
 from .carried import useful_carried
@@ -68,13 +68,13 @@ def snapshots_of(op: Operation) -> Bound | None:
 
 
 def ask_for_snapshots(module: Operation, bound: Bound) -> None:
-    """Let the outermost loops on tensors keep snapshots within a bound, where they do not say it themselves."""
+    """Let the outermost loops on tensors, and islands outside of them, keep snapshots within a bound; not what has one."""
     name, number = (
         (NT_SNAPSHOTS, bound.count) if bound.count is not None else (NT_SNAPSHOT_BYTES, bound.bytes)
     )
     assert number is not None
     for op in module.walk():
-        if not isinstance(op, scf.ForOp | scf.WhileOp) or snapshots_of(op) is not None:
+        if not isinstance(op, scf.ForOp | scf.WhileOp | LoopsOp) or snapshots_of(op) is not None:
             continue
         around = op.parent_op()
         while around is not None and not isinstance(around, scf.ForOp | scf.WhileOp):
