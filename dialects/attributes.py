@@ -43,7 +43,7 @@ NT_SNAPSHOT_BYTES = "nt.snapshot_bytes"
 """As nt.snapshots: the reverse keeps as many states of iterations as fit into so many bytes."""
 
 NT_TAPES = "nt.tapes"
-"""Of an island whose last results are tapes for its derivative, a text for each: why it is kept."""
+"""Of an island that keeps values for its derivative: a text for each result, why a tape is there, empty for the others."""
 
 NT_VJP_RULE = "nt.vjp_rule"
 """Of a composite: the private function that has its gradients, of (inputs, cotangents of all results) -> (a cotangent for

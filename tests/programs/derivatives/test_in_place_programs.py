@@ -4,6 +4,7 @@ import nestor as nt
 import numpy as np
 import pytest
 from in_place_programs import PROGRAMS
+from nestor.dialects.diagnostic import NestorError
 
 NAMES = {f.__name__: f for f in PROGRAMS}
 
@@ -188,3 +189,86 @@ def test_what_is_read_outside_is_read_in_every_call():
     for rate in (0.3, 1.5, 0.3):
         RATES["rate"] = rate
         np.testing.assert_allclose(gradient(np.array([0.9])), differences(f, [np.array([0.9])], 0), rtol=1e-6)
+
+
+def repeated_sine(x):
+    s = 1.0
+    for i in range(x.shape[0]):
+        s = np.sin(s) * x[i] + 0.3
+    return s
+
+
+def until_two(x):
+    s, i = 0.5, 0
+    while s < 2.0 and i < 6:
+        s = s + 0.3 * np.cos(s) * x[i % 5] ** 2
+        i += 1
+    return s * s
+
+
+def in_a_loop_on_arrays(w):
+    h, t = np.ones(w.shape[1]), 0.0
+    for k in range(w.shape[0]):
+        h = np.tanh(h * w[k]) + 0.1 * until_two(h) + repeated_sine(h)
+        t = t + h.sum()
+    return t
+
+
+def in_a_while_loop_on_arrays(w):
+    h, n = np.ones(w.shape[1]), 0
+    while (h * h).sum() > 0.2 and n < 9:
+        h = h * 0.6 * np.cos(w[0])
+        h = h + 0.01 * until_two(h)
+        n += 1
+    return h.sum()
+
+
+def in_a_branch(w):
+    return until_two(w[0]) * repeated_sine(w[1]) if w.sum() > 0 else repeated_sine(w[0])
+
+
+ROWS = np.random.default_rng(0).standard_normal((3, 5))
+
+
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        pytest.param(in_a_loop_on_arrays, marks=SLOW),
+        in_a_while_loop_on_arrays,
+        pytest.param(in_a_branch, marks=SLOW),
+    ],
+)
+def test_among_code_on_arrays(f):
+    gradient = nt.grad(f)
+    for w in (ROWS, -ROWS, ROWS[::-1]):
+        np.testing.assert_allclose(gradient(w), differences(f, [w], 0), rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("f", [pytest.param(repeated_sine, marks=SLOW), until_two])
+def test_second_derivatives(f):
+    x, d = ROWS[0], ROWS[1]
+    gradient = nt.grad(f)
+    expected = (gradient(x + 1e-5 * d) - gradient(x - 1e-5 * d)) / 2e-5
+    np.testing.assert_allclose(nt.hvp(f, (x,), (d,)), expected, rtol=1e-5, atol=1e-6)
+    twice = nt.grad(lambda x: np.sum(nt.grad(f)(x) * d))
+    np.testing.assert_allclose(twice(x), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_of_each_row():
+    expected = [differences(repeated_sine, [row], 0) for row in ROWS]
+    np.testing.assert_allclose(nt.vmap(nt.grad(repeated_sine))(ROWS), expected, rtol=1e-6, atol=1e-8)
+    expected = [differences(until_two, [row], 0) for row in ROWS]
+    summed = nt.grad(lambda rows: nt.vmap(until_two)(rows).sum())
+    np.testing.assert_allclose(summed(ROWS), expected, rtol=1e-6, atol=1e-8)
+    with pytest.raises(NestorError, match="its slices have no common shape"):
+        nt.vmap(nt.grad(until_two))(ROWS)
+
+
+def test_a_pullback_twice():
+    _, pullback = nt.vjp(until_two, ROWS[0])
+    (one,), (other,) = pullback(1.0), pullback(-2.0)
+    np.testing.assert_allclose(one, differences(until_two, [ROWS[0]], 0), rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(other, -2 * one, rtol=1e-14)

@@ -545,7 +545,7 @@ def primal_island(f, *arguments):
         return []
     (island,) = islands
     reasons = [r.data for r in island.attributes[NT_TAPES]]
-    return list(zip([str(r.type) for r in island.results][-len(reasons) :], reasons, strict=True))
+    return [(str(r.type), why) for r, why in zip(island.results, reasons, strict=True) if why]
 
 
 def test_a_tape_has_the_fewest_bytes():
@@ -569,6 +569,27 @@ def test_a_tape_has_the_fewest_bytes():
                 x[i] = 0.25 * x[i - 1] + 0.5 * x[i] + 0.25 * x[i + 1]
         return x.sum()
 
+    def products(x):
+        y, z = x.copy(), np.zeros(x.shape[0])
+        for _ in range(3):
+            for i in range(x.shape[0]):
+                z[i] = 0.0
+                for j in range(x.shape[0]):
+                    z[i] += x[i] * x[j] * y[j]
+            for i in range(x.shape[0]):
+                y[i] = z[i]
+        return y.sum()
+
+    def twice(x):
+        x = x.copy()
+        for _ in range(3):
+            for i in range(x.shape[0]):
+                x[i] = x[i] * x[i] * x[i]
+        return x.sum()
+
+    # in each step y, not y once more for each row
+    assert [kind for kind, _ in primal_island(products, V)] == ["tensor<3x6xf64>"]
+    assert [kind for kind, _ in primal_island(twice, V)] == ["tensor<3x6xf64>"]
     ((kind, why),) = primal_island(averages, V)
     assert kind == "tensor<3x4xf64>"
     assert why == "'arith.addf' of \"x\", which is overwritten"

@@ -71,7 +71,7 @@ def reverse(op: LoopsOp, cotangents: Sequence[SSAValue | None], to: Reverse) -> 
         try:
             if loops := primal.open_loops():
                 raise UnknownCount(primal, *loops)
-            return _reverse(primal, Tapes(primal, places, to), cotangents, to)
+            return _reverse(primal, places, cotangents, to)
         except UnknownCount as unknown:
             op, counts = _counted(op, unknown, places, counts, to)
 
@@ -86,14 +86,15 @@ def _counted(
             unknown = outer
 
 
-def _reverse(primal: Primal, tapes: Tapes, cotangents: Sequence[SSAValue | None], to: Reverse) -> None:
+def _reverse(primal: Primal, places: Places, cotangents: Sequence[SSAValue | None], to: Reverse) -> None:
+    tapes = Tapes(primal, places, to)
     adjoint = _Adjoint(primal, tapes, cotangents, to, is_final=False)
     adjoint.make()
     if adjoint.values.is_gone:
         primal.merge_loads()
         adjoint = _Adjoint(primal, tapes, cotangents, to, is_final=False)
         adjoint.make()
-        tapes.keep(to_keep(primal, adjoint.values.asked))
+        tapes.keep(to_keep(primal, places, adjoint.values.asked))
         adjoint = _Adjoint(primal, tapes, cotangents, to, is_final=True)
         adjoint.make()
     adjoint.finish()

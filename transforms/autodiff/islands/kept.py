@@ -10,16 +10,17 @@ or not needed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from xdsl.dialects import arith, math
 from xdsl.ir import Block, Operation, SSAValue
 
 from ....analysis.nest.loop_structure import enclosing_loops
 from ....analysis.nest.sets.domains import is_computation
-from ....dialects.nest import AllocOp, IndexOp, LoadOp
+from ....dialects.nest import AllocOp, ForOp, IndexOp, LoadOp
 from ....dialects.nt.types import width_of
 from ...tensor.partition import Prices, partition
+from .places import Places
 from .primal import Primal
 from .refusals import refused
 from .stored_kinds import stored_kind
@@ -32,7 +33,7 @@ _FUNCTION = 16
 """What a function costs, as so many operations."""
 
 
-def to_keep(primal: Primal, asked: Iterable[SSAValue]) -> list[SSAValue]:
+def to_keep(primal: Primal, places: Places, asked: Iterable[SSAValue]) -> list[SSAValue]:
     """The values that tapes are to hold. Raises the diagnostic for what can be neither kept nor computed again."""
     needed = [v for v in asked if not _is_given(v, primal)]
     prices: dict[SSAValue, Prices] = {}
@@ -40,7 +41,7 @@ def to_keep(primal: Primal, asked: Iterable[SSAValue]) -> list[SSAValue]:
     while pending:
         value = pending.pop()
         if value not in prices:
-            prices[value] = price = _price(value, primal)
+            prices[value] = price = _price(value, primal, places)
             pending += price.operands  # pyright: ignore
     try:
         return list(partition(prices, needed).stored)  # pyright: ignore
@@ -52,7 +53,7 @@ def _is_given(value: SSAValue, primal: Primal) -> bool:
     return isinstance(value.owner, Block) or value in primal.known
 
 
-def _price(value: SSAValue, primal: Primal) -> Prices:
+def _price(value: SSAValue, primal: Primal, places: Places) -> Prices:
     op = value.owner
     assert isinstance(op, Operation)
     runs = _runs(op)
@@ -60,7 +61,8 @@ def _price(value: SSAValue, primal: Primal) -> Prices:
     store = float("inf")
     if kind is not None and op in primal.original and not isinstance(op, arith.ConstantOp):
         casts = 0 if kind == value.type else 2
-        store = float(runs * (_OPERATIONS * max(width_of(kind) // 8, 1) + casts))
+        stored = _runs(op, places.unchanging(value)) if primal.gone_below(value) else runs
+        store = float(stored * (_OPERATIONS * max(width_of(kind) // 8, 1) + casts))
     compute, operands = float(runs), list(op.operands)
     if (final := primal.left(value)) is not None:
         operands = list(final.indices.operands)
@@ -77,10 +79,12 @@ def _price(value: SSAValue, primal: Primal) -> Prices:
     return Prices(store, compute, [v for v in operands if not _is_given(v, primal)])
 
 
-def _runs(op: Operation) -> int:
-    """How often an operation runs, about."""
+def _runs(op: Operation, without: Sequence[ForOp] = ()) -> int:
+    """How often an operation runs, about, in all iterations of the loops around it or but some of them."""
     total = 1
     for loop in enclosing_loops(op):
+        if loop in without:
+            continue
         count = loop.constant_trip_count()
         total *= _GUESS if count is None else max(count, 1)
     return total

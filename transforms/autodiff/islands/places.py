@@ -3,13 +3,15 @@
     nest.for "i" %i = 2 to %n {                         // the axes have %n - 2 and %n - 3 places
       nest.for "j" %j = 0 to %i { %v = ... }            // %v is at [%i - 2, %j]
 
+A loop in which the value stays the same (`unchanging.py`) has no axis: its first iteration stores.
+
 How often a loop runs may be known in the island only. Such a loop is counted first (`counted_loops.py`); its iterations have
 numbers in all, and are one axis with the loops around it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -20,6 +22,7 @@ from ....dialects.affine import AffineList, linear_terms
 from ....dialects.nest import ForOp, IfOp
 from .primal import Primal
 from .refusals import refused
+from .unchanging import unchanging_loops
 
 
 class UnknownCount(Exception):
@@ -51,8 +54,22 @@ class Places:
         self._primal, self._counts = primal, counts
         self._outside = {inner: outer for outer, inner in primal.copy.inside.items()}
         self._copies = {original: copy for copy, original in primal.original.items()}
+        self._unchanging: dict[SSAValue, list[ForOp]] = {}
 
-    def of(self, op: Operation) -> tuple[AffineList, AffineList]:
+    def unchanging(self, value: SSAValue) -> list[ForOp]:
+        """The loops around a value whose first iteration stores it for all of them."""
+        if value not in self._unchanging:
+            found = unchanging_loops(value, self._primal)
+            loops = enclosing_loops(value.owner) if found else []  # pyright: ignore
+            # The iterations of one that is counted are numbered in all: what is around has no axis of its own.
+            numbered = [
+                k for k, o in enumerate(loops) if o not in found and self._primal.original[o] in self._counts
+            ]
+            first = numbered[-1] + 1 if numbered else 0
+            self._unchanging[value] = [o for o in loops[first:] if o in found]
+        return self._unchanging[value]
+
+    def of(self, op: Operation, unchanging: Sequence[ForOp] = ()) -> tuple[AffineList, AffineList]:
         """The extents of a tape (by values outside), and where it has what `op` computes (by values of the copy).
 
         Raises UnknownCount, and the diagnostic for what is in other operations than loops and branches.
@@ -64,6 +81,8 @@ class Places:
             outer = outer.parent_op()
         extents, places = AffineList.of(), AffineList.of()
         for loop in enclosing_loops(op):
+            if loop in unchanging:
+                continue
             count = self._counts.get(self._primal.original[loop])
             if count is not None:
                 before = self._copies[count.before.owner].results[0]  # pyright: ignore

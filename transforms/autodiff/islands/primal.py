@@ -140,6 +140,14 @@ class Primal:
             return START
         return None
 
+    def writes_between(self, load: LoadOp, loop: Operation) -> bool:
+        """Whether something inside of `loop` may write what the load reads."""
+        home = load.memref.owner
+        if isinstance(home, Operation) and is_inside(home, loop):
+            return True
+        writes = [a.op for a in self.writes(load.memref) if is_inside(a.op, loop)]
+        return any(self._runs_before(load, op) or self._runs_before(op, load) for op in writes)
+
     def _runs_before(self, first: Operation, second: Operation) -> bool:
         """Whether an instance of `first` may run before one of `second` that touches the same element."""
         return bool(self.dependences.distance(first, second))

@@ -7,7 +7,7 @@
 
 The primal fills tapes, the adjoint reads them. Which values are kept a cut chooses (`kept.py`), where in a tape they are
 `places.py` says. What runs in some iterations only (in a branch, for a statement with a mask) leaves the other places as
-they are: nobody reads them. The island says by `nt.tapes` why its last results are there.
+they are: nobody reads them. The island says by `nt.tapes` why they are there.
 """
 
 from __future__ import annotations
@@ -47,6 +47,8 @@ class _Tape:
     """Where a value is, by values of the copy of the island."""
     guard: tuple[Domain, ...] | None
     """Where the island makes the value at all, by values of its own."""
+    firsts: AffineList
+    """What is not negative in the iterations that store it, by values of the copy."""
 
 
 class Tapes:
@@ -60,11 +62,14 @@ class Tapes:
         """Make tapes for values of the primal, in the order in which they are computed. Raises UnknownCount."""
         chosen = set(values)
         ordered = [r for op in self._primal.copy.function.walk() for r in op.results if r in chosen]
-        known = {v: self._places.of(v.owner) for v in ordered}  # pyright: ignore
+        same = {v: self._places.unchanging(v) for v in ordered}
+        known = {v: self._places.of(v.owner, loops) for v, loops in same.items()}  # pyright: ignore
         guards = LoadGuards()
         for value, (extents, places) in known.items():
             original = self._primal.original[value.owner]  # pyright: ignore
-            self._made[value] = _Tape(self._tensor(value, extents), places, guards.of(original))
+            firsts = AffineList.of(*(loop.lower.minus(AffineList.of(loop.iv)) for loop in same[value]))
+            tensor = self._tensor(value, extents)
+            self._made[value] = _Tape(tensor, places, guards.of(original), firsts)
 
     def of(self, value: SSAValue) -> tuple[SSAValue, AffineList] | None:
         """The tensor that will hold a value, and where; None for what is not kept."""
@@ -94,7 +99,7 @@ class Tapes:
         new.location = op.location
         new.attributes.update(op.attributes)
         before = new.attributes.get(NT_TAPES)
-        reasons = [] if before is None else list(before)  # pyright: ignore
+        reasons = [StringAttr("") for _ in op.results] if before is None else list(before)  # pyright: ignore
         new.attributes[NT_TAPES] = ArrayAttr([*reasons, *(StringAttr(self._reason(v)) for v in self._made)])
         op.parent.insert_op_before(new, op)
         count = len(op.results)
@@ -128,7 +133,9 @@ class Tapes:
             return op.results[0] if op.results else None  # pyright: ignore
 
         where, mask = None, None
-        if tape.guard is not None and len(tape.guard) == 1:
+        if tape.firsts:
+            where = self._places.of_island(tape.firsts)
+        elif tape.guard is not None and len(tape.guard) == 1:
             (only,) = tape.guard
             where = AffineList.of(*only.constraints) if only.constraints else None
             mask = only.mask

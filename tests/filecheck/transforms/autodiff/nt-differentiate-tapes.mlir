@@ -21,7 +21,7 @@ func.func private @averages(%x: tensor<?xf64>, %n: index) -> tensor<?xf64> {
 // CHECK-LABEL: func.func @of_averages
 // CHECK: %s_tape = nt.empty sizes(%{{.+}}) : tensor<3x?xf64>
 // CHECK: %{{.+}}, %[[S:s_tape.*]] = nt.loops ins() outs(%x, %s_tape : tensor<?xf64>, tensor<3x?xf64>)
-// CHECK-SAME: attributes {nt.tapes = ["'arith.addf' of \22y\22, which is overwritten"]} {
+// CHECK-SAME: attributes {nt.tapes = ["", "'arith.addf' of \22y\22, which is overwritten"]} {
 // CHECK: nest.for "t" %[[T:.+]] = 0 to 3 {
 // CHECK: nest.for "i" %[[I:.+]] = 1 to %n {
 // CHECK: %[[SUM:.+]] = arith.addf
@@ -134,7 +134,7 @@ func.func private @refilled(%x: tensor<8xf64>) -> tensor<8xf64> {
 // A buffer of the island's own, filled with what is overwritten: its value is kept, or what is made of it.
 // CHECK-LABEL: func.func @of_refilled
 // CHECK: nt.empty : tensor<3xf64>
-// CHECK: attributes {nt.tapes = ["'math.exp' of \22s\22, which is overwritten"]}
+// CHECK: attributes {nt.tapes = ["", "'math.exp' of \22s\22, which is overwritten"]}
 // CHECK: nest.store {{.*}} : memref<3xf64>
 // CHECK: nt.loops
 // CHECK-NOT: math.exp
