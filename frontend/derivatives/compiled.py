@@ -214,7 +214,7 @@ def _loss_of(frame: Frame, node: ast.Call, what: str, outlined: Outlined, has_au
             frame.fail(
                 node,
                 f"{what}: with has_aux=True the function returns (loss, aux), this one returns {describe(value)}",
-                None,
+                "leave has_aux=True out, or return (loss, aux)",
                 DTypeError,
             )
         value = value.items[0]
@@ -382,7 +382,7 @@ class Made:
                 frame.fail(
                     node,
                     f"{self.what}: with has_aux=True the function returns (result, aux), this one returns {describe(value)}",
-                    None,
+                    "leave has_aux=True out, or return (result, aux)",
                     DTypeError,
                 )
             count = len(leaves_of(frame, value.items[0], ""))
@@ -509,7 +509,9 @@ def _outlined(
     frame: Frame, node: ast.Call, what: str, label: str, fun: Value, primals: Sequence[Value]
 ) -> Made:
     """The function outlined of all its arguments."""
-    instead = "only what is differentiated is given here: nt.vjp(lambda x: f(x, n), x)"
+    kind = what.split()[0]
+    rest = "(x,), (t,)" if kind == "nt.jvp" else "x"
+    instead = f"only what is differentiated is given here: {kind}(lambda x: f(x, n), {rest})"
     names = parameters_of(fun) or []
     named = [(names[k] if k < len(names) else f"argument {k}", value) for k, value in enumerate(primals)]
     if not named:

@@ -17,7 +17,7 @@ def differs(frame: Frame, path: str, one: Value, other: Value) -> str | None:
     assert wanted is not None
     is_weak = not extents_of(other) and _is_weak(other)
     if not is_weak and given != wanted:
-        return f"{path} is {describe(other)}, of {given} instead of {wanted}"
+        return f"{path} has the dtype {given} instead of {wanted}"
     if is_weak and not np.can_cast(given, wanted, "same_kind"):
         return f"{path} is {describe(other)} instead of {describe(one)}"
     a, b = extents_of(one), extents_of(other)

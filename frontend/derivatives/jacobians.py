@@ -32,7 +32,9 @@ from .outlined import Result, outline
 from .parameters import select
 
 
-def _jacobian(name: str, forward: bool) -> Callable[..., Value]:
+def _jacobian(name: str, forward: bool, of: str | None = None) -> Callable[..., Value]:
+    """`of` is what messages call the function."""
+
     def transform(
         frame: Frame,
         node: ast.Call,
@@ -46,7 +48,7 @@ def _jacobian(name: str, forward: bool) -> Callable[..., Value]:
         numbers, names, aux = options_of(frame, argnums, argnames, has_aux)
 
         def called(frame: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value]) -> Value:
-            what = f"nt.{name} of {label}"
+            what = f"nt.{name} of {of or label}"
             selected = select(frame, node, what, fun, args, kwargs, numbers, names)
             active = active_of(frame, node, what, selected.named, selected.instead, "f")
 
@@ -91,10 +93,10 @@ def hessian_(
     has_aux: Value = FALSE,
 ) -> Value:
     """`nt.hessian(f)`: the Jacobian, column by column, of the Jacobian, row by row."""
-    label_of_function(frame, node, fun, "hessian")
+    label = label_of_function(frame, node, fun, "hessian")
     options: dict[str, Value] = {"argnames": argnames, "has_aux": has_aux}
     inner = _jacobian("hessian", False)(frame, node, fun, argnums, **options)
-    return _jacobian("hessian", True)(frame, node, inner, argnums, **options)
+    return _jacobian("hessian", True, label)(frame, node, inner, argnums, **options)
 
 
 # ---- columns and rows -----------------------------------------------------------------------------------

@@ -67,7 +67,9 @@ def select(
     if len(set(places)) < len(places):
         frame.fail(node, f"{what}: an argument is named twice by argnums and argnames", None, ShapeError)
     if not places:
-        frame.fail(node, f"{what}: argnums names no argument", None, ShapeError)
+        frame.fail(
+            node, f"{what}: argnums names no argument", "leave it out for the first argument", ShapeError
+        )
     named = []
     for place in places:
         if isinstance(place, str):
@@ -94,7 +96,8 @@ def _tuple(frame: Frame, node: ast.expr, what: str, given: Any, word: str) -> tu
         wrong = [one for one in items if isinstance(one, bool) or not hasattr(one, "__index__")]
     if wrong:
         kind = "strings" if word == "argnames" else "integers"
-        frame.fail(node, f"{what}: {word} has {wrong[0]!r} in it; it takes {kind}", None, DTypeError)
+        other = "argnames takes names" if isinstance(wrong[0], str) else "argnums takes positions, from 0 on"
+        frame.fail(node, f"{what}: {word} has {wrong[0]!r} in it; it takes {kind}", other, DTypeError)
     return items if word == "argnames" else tuple(map(operator.index, items))
 
 

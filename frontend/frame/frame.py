@@ -70,7 +70,7 @@ class Frame:
         hint: str | None = None,
         error: type[NestorError] = UnsupportedError,
     ) -> NoReturn:
-        raise error(message, self.source.place(node), hint=hint)
+        raise error(message, self.source.shown(node), hint=hint)
 
     def lookup(self, node: ast.Name) -> Value:
         """The value of a name: a variable, else a global, which calls look at again."""

@@ -80,8 +80,12 @@ class Bound:
         # Arrays outside that it was given are in the memory of others.
         self._values[len(values) :] = [copied(one) for one in self._values[len(values) :]]
 
-    def __call__(self, *directions: Any) -> Any:
+    def __call__(self, *directions: Any, **named: Any) -> Any:
         """What the program gives for these directions. Raises TypeError and ValueError for those that do not fit."""
+        if named:
+            raise DTypeError(
+                f"{self.what} takes {', '.join(self._names)} by position: '{next(iter(named))}' is given by name"
+            )
         if len(directions) != len(self._names):
             raise DTypeError(f"{self.what} takes {', '.join(self._names)}: {len(directions)} are given")
         given = zip(self._examples, directions, self._names, strict=True)
@@ -148,7 +152,9 @@ def _empty_like(value: Any, name: str, what: str, in_object: bool = False) -> An
         return None
     raise DTypeError(
         f"{what}: {name} would be that of {_form(value)}: only floats and complex numbers have derivatives",
-        hint="with has_aux=True the function may return (result, aux), and aux has none",
+        hint="only what is differentiated is given here: nt.linearize(lambda x: f(x, n), x)"
+        if name.startswith("tangent")
+        else "with has_aux=True the function may return (result, aux), and aux has none",
     )
 
 

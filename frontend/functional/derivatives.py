@@ -175,6 +175,7 @@ def transformed(
 
     It `opens` the arguments that `options` name, or the first: these are differentiated.
     """
+    _check_function(kind, function)
     for name, value in options.items():
         if isinstance(value, Iterable) and not isinstance(value, str | dict):
             options[name] = tuple(value)
@@ -190,6 +191,24 @@ def transformed(
         return _jitted(made, function, chosen, **options_of(function))
 
     return _kept((kind, settings, _identity(function)), function, make)
+
+
+def _check_function(kind: str, function: Any) -> None:
+    """Raise for what is no function, and for one that compiled code cannot contain."""
+    if isinstance(function, Bound):
+        raise UnsupportedError(
+            f"nt.{kind} of {function.what}, which is called from Python: it holds copies of what it was made at",
+            hint=f"make it inside: nt.{kind}(lambda c: nt.vjp(f, x)[1](c))",
+        )
+    if not callable(function):
+        kind_of_value = f"a {type(function).__name__}"
+        raise DTypeError(
+            f"nt.{kind} takes a function, and is given {kind_of_value}",
+            hint=f"nt.{kind}(f)(x), not nt.{kind}(f(x))" if kind not in _OF_PRIMALS else f"nt.{kind}(f, ...)",
+        )
+
+
+_OF_PRIMALS = ("jvp", "hvp", "vjp", "linearize")
 
 
 def _jitted(
@@ -250,6 +269,7 @@ def _called(
     **options: Any,
 ) -> Any:
     """What a function of primals and tangents gives."""
+    _check_function(kind, function)
     for word, given in (("primals", primals), ("tangents", tangents)):
         if not isinstance(given, tuple | list):
             raise DTypeError(
@@ -276,6 +296,7 @@ def _called(
 
 def _held(function: Any, kind: str, primals: tuple[Any, ...]) -> tuple[Any, ...]:
     """Copies of the arguments, for a function of later calls."""
+    _check_function(kind, function)
     what = f"nt.{kind} of {label_of(function)}"
     if options_of(function).get("target") == "cuda":
         raise UnsupportedError(

@@ -94,6 +94,11 @@ def made_of(text: str, name: str, space: dict[str, Any], file: str) -> FunctionT
     return space.pop(name)
 
 
+def is_text_made(file: str) -> bool:
+    """Whether a place is in a text that `made_of` compiled: no place that a message shows."""
+    return file.startswith(("<nt.", "<the "))
+
+
 def label_of(function: Any) -> str:
     """The name of a function as an identifier."""
     name = getattr(function, "__name__", None)

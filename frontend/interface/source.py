@@ -32,9 +32,14 @@ class FunctionSource:
 
     def place(self, node: ast.AST) -> SourceLocation:
         """The place of `node`: lines and columns count from 1. Of what is made of a text, the place of what it is about."""
+        return self.shown(node) or self._own(node)
+
+    def shown(self, node: ast.AST) -> SourceLocation | None:
+        """The place that a message shows: None where what a text is about has no source (functions of NumPy)."""
         subject = vars(self.function).get(ABOUT)
-        if subject is not None and (place := definition_of(subject)) is not None:
-            return place
+        return self._own(node) if subject is None else definition_of(subject)
+
+    def _own(self, node: ast.AST) -> SourceLocation:
         return SourceLocation(self.file, getattr(node, "lineno", 0), getattr(node, "col_offset", -1) + 1)
 
     @property
@@ -55,16 +60,21 @@ class FunctionSource:
 
 
 def definition_of(function: Any) -> SourceLocation | None:
-    """Where a function is defined; None where that is not known."""
+    """Where a function is defined; None where that is not known. Of an object that is called, where its method is."""
+    if isinstance(function, functools.partial):
+        return definition_of(function.func)
     if isinstance(function, MethodType):
         function = function.__func__
     if hasattr(type(function), "lower") or isinstance(function, CustomRule):
-        function = function.function
+        return definition_of(function.function)
+    if not isinstance(function, FunctionType | type):
+        method = next((vars(c)["__call__"] for c in type(function).__mro__ if "__call__" in vars(c)), None)
+        function = method if isinstance(method, FunctionType) else function
     try:
         source = source_of(function)
-    except UnsupportedError:
-        return None
-    return source.place(source.node)
+    except UnsupportedError as error:
+        return error.diagnostic.location
+    return source.shown(source.node)
 
 
 @functools.lru_cache(maxsize=256)

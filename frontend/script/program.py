@@ -42,6 +42,7 @@ from ..frame.objects import current, stored
 from ..interface.argument_types import ArgumentType
 from ..interface.captured import Captured, Step
 from ..interface.errors import Respecialise, Stopped, UnsupportedError
+from ..interface.forwarders import is_text_made
 from ..interface.outside_arrays import NO_INPUTS, Inputs, key_of
 from ..interface.program_parts import Change, Guard, Leaf, Linear, OutputType, Program, Quotient, run_name
 from ..interface.source import FunctionSource
@@ -152,8 +153,9 @@ class _Lowering:
             if unbound:
                 names = ", ".join(sorted({place[-1] for place in unbound}))
                 raise Respecialise(unbound=unbound, why=f"whether {names} has a value") from error
-            if error.diagnostic.location is None and self.graph.place.file:
-                error.diagnostic.location = self.graph.place
+            place = self.graph.place
+            if error.diagnostic.location is None and place.file and not is_text_made(place.file):
+                error.diagnostic.location = place
             raise
         except RecursionError:
             raise UnsupportedError(

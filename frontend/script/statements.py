@@ -13,6 +13,7 @@ from ..frame.instances import delete_attribute
 from ..frame.objects import current
 from ..frame.recursion import evaluate, test
 from ..interface.errors import Stopped, UnsupportedError
+from ..interface.forwarders import is_text_made
 from ..values.values import Closure, Exceptional, Group, Iteration, Static, Value
 from .assignments import annotated, assign, augmented, delete_item
 
@@ -26,10 +27,10 @@ def execute(frame: Frame, statements: Sequence[ast.stmt]) -> None:
         try:
             handler(frame, statement)
         except UnsupportedError as error:
-            if (
-                error.diagnostic.location is None
-            ):  # of what has no place of its own: it is where the code stands
-                error.diagnostic.location = frame.graph.place
+            place = frame.graph.place
+            # What has no place of its own is where the code stands.
+            if error.diagnostic.location is None and not is_text_made(place.file):
+                error.diagnostic.location = place
             raise
 
 

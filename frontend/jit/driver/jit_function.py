@@ -29,10 +29,10 @@ from ...interface.argument_types import (
     without_extents,
 )
 from ...interface.errors import DTypeError, Respecialise, UnsupportedError
-from ...interface.forwarders import opened_parameters
+from ...interface.forwarders import ABOUT, opened_parameters
 from ...interface.ordinary import is_ordinary
 from ...interface.outside_arrays import NO_INPUTS, Inputs, can_be_input
-from ...interface.source import source_of
+from ...interface.source import definition_of, source_of
 from ...interface.spec import ScalarSpec, Spec
 from ...interface.structures import LEAVES, Seen, is_spread, spread
 from ..call.invoke import Invocation
@@ -336,7 +336,8 @@ class JitFunction(Specialiser):
         try:
             bound = self.signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise DTypeError(f"{self.function.__name__}() {error}") from None
+            place = definition_of(self.function) if hasattr(self.function, ABOUT) else None
+            raise DTypeError(f"{self.function.__name__}() {error}", place) from None
         names: list[str] = []
         values: list[Any] = []
         groups: list[str | None] = []

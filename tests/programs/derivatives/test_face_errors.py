@@ -1,5 +1,7 @@
 """What derivatives are refused of, and what the message says: what, where, why, and what to do."""
 
+import functools
+
 import nestor as nt
 import numpy as np
 import pytest
@@ -191,6 +193,81 @@ def test_of_a_derivative_by_itself_the_place_is_that_of_the_function():
     with pytest.raises(ValueError, match="tangent 0 has") as caught:
         nt.jvp(square, (X,), (X[:2],))
     assert "def square(x):" in str(caught.value)
+
+
+class Called:
+    def __call__(self, x):
+        return x * 2.0
+
+    def method(self, x):
+        return x * 2.0
+
+
+def steps(x):
+    yield x
+
+
+@pytest.mark.parametrize(
+    "function, line",
+    [
+        (Called(), "    def __call__(self, x):"),
+        (Called().method, "    def method(self, x):"),
+        (functools.partial(Called.method, None), "    def method(self, x):"),
+        (nt.custom_vjp(square), "def square(x):"),
+        (steps, "def steps(x):"),
+    ],
+)
+def test_the_place_is_the_line_of_the_function_alone(function, line):
+    with pytest.raises(nt.NestorError) as caught:
+        nt.grad(function)(X)
+    text = str(caught.value)
+    assert text.startswith(__file__) and text.splitlines()[1] == line
+    assert "<nt." not in text and text.count("^") == 1
+
+
+@pytest.mark.parametrize("function, x", [(np.sin, X), (np.sum, np.arange(3))])
+def test_a_function_without_a_source_shows_no_place(function, x):
+    with pytest.raises(nt.NestorError, match=f"nt.grad of {function.__name__}: ") as caught:
+        nt.grad(function)(x)
+    assert str(caught.value).startswith("error: ") and "<nt." not in str(caught.value)
+
+
+def test_missing_arguments_show_the_function():
+    def f(x, *, n):
+        return (x * n).sum()
+
+    for call in (lambda: nt.grad(f)(X), lambda: nt.vjp(f, X), lambda: nt.hessian(f)(X)):
+        diagnostic = refused(call, match="missing a required argument: 'n'", error=TypeError)
+        assert diagnostic.location.file == __file__
+    refused(nt.grad(square), X, X, match="too many positional arguments", error=TypeError)
+
+
+@pytest.mark.parametrize("transform", [nt.grad, nt.jacrev, nt.vmap, nt.hessian])
+def test_the_result_in_the_place_of_the_function(transform):
+    refused(
+        transform, square(X), match="takes a function, and is given a float64", error=TypeError, hint="(f)(x)"
+    )
+    refused(nt.vjp, X, X, match="takes a function, and is given a ndarray", error=TypeError)
+
+
+def test_a_pullback_of_python_is_no_function_of_compiled_code():
+    _, pullback = nt.vjp(lambda x: x * 2, X)
+    refused(nt.vmap, pullback, match="called from Python", error=nt.UnsupportedError, hint="make it inside")
+    with pytest.raises(TypeError, match="takes the cotangent by position"):
+        pullback(cotangent=X)
+
+
+@pytest.mark.parametrize("call", [nt.jvp, nt.linearize])
+def test_integers_say_which_call_would_do(call):
+    name = call.__name__
+    primals = ((X, 3), (X, 0)) if call is nt.jvp else (X, 3)
+    refused(
+        call, lambda x, n: x * n, *primals, match="only floats", error=TypeError, hint=f"nt.{name}(lambda x:"
+    )
+
+
+def test_a_hessian_is_of_the_function():
+    refused(nt.hessian(square), np.arange(3), match="nt.hessian of square: x is", error=TypeError)
 
 
 def test_a_pullback_cannot_be_returned():

@@ -10,6 +10,7 @@ Of equal elements the first takes the first place, as in JAX. Places (argsort, s
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -25,19 +26,27 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TensorType,
     UnitAttr,
+    f64,
     i1,
     i64,
 )
 from xdsl.ir import Attribute, SSAValue
 
 from .....dialects.affine import AffineList
-from .....dialects.diagnostic import fail
-from .....dialects.nt.common import NO_SIZES
 from .....dialects.nt.constants import dtype_of, from_numpy
-from .....dialects.nt.ops import ConstantOp, CustomCallOp, DotOp, element_of, shape_of
+from .....dialects.nt.ops import (
+    BroadcastOp,
+    ConstantOp,
+    CustomCallOp,
+    DotOp,
+    FromScalarOp,
+    IotaOp,
+    element_of,
+    shape_of,
+)
 from .....dialects.nt.types import with_element
 from ...builder import Builder
-from ...loops import Island, empty_like, extents_of
+from ...loops import Extent, Island, empty_like, extents_of
 from ...matrices import call, reshaped
 from ...missing import missing
 
@@ -123,6 +132,16 @@ def partition_reverse(op: CustomCallOp, cotangents: Tangents, to: Reverse) -> No
 # ---- median, quantiles: sums of sorted elements ----------------------------------------------------------
 
 
+def _product(b: Builder, extents: Sequence[Extent]) -> Extent:
+    """The product of extents: a number where all are known."""
+    known = math.prod(e for e in extents if isinstance(e, int))
+    unknown = [e for e in extents if not isinstance(e, int)]
+    if not unknown:
+        return known
+    factors = [b.index_constant(known)] if known != 1 else []
+    return functools.reduce(lambda one, other: b.value(arith.MuliOp(one, other)), [*unknown, *factors])
+
+
 class _Statistic:
     """The operand with what is reduced as its last axis, and the weight of each sorted element in each result."""
 
@@ -137,42 +156,58 @@ class _Statistic:
         ):
             raise missing(op)
         shape = shape_of(op.inputs[0])
-        if DYNAMIC_INDEX in shape:
-            raise fail(
-                op,
-                f"'{op.target.data}' of unknown extents has no derivative",
-                hint="nt.jit without dynamic=True",
-            )
         axes = arguments["axis"]
         self.axes = (
             [a.value.data for a in axes.data] if isinstance(axes, ArrayAttr) else list(range(len(shape)))
         )  # pyright: ignore
         self.kept = [k for k in range(len(shape)) if k not in self.axes]
-        self.count = math.prod(shape[k] for k in self.axes)
+        extents = extents_of(b, op.inputs[0])
+        self.sizes = AffineList.of(*[extents[k] for k in self.kept if shape[k] == DYNAMIC_INDEX])
+        """The unknown extents of what is kept."""
+        self.size = _product(b, [extents[k] for k in self.axes])
+        """The number of elements that are reduced to one."""
+        self.count = self.size if isinstance(self.size, int) else DYNAMIC_INDEX
         self.shape = [*[shape[k] for k in self.kept], self.count]
         self.places = _places(b, self.flat(op.inputs[0]), _stable(len(self.kept)))
 
+    @property
+    def size_of_rows(self) -> AffineList:
+        """The unknown extents of `shape`."""
+        return self.sizes if isinstance(self.size, int) else self.sizes.concat(AffineList.of(self.size))
+
     def flat(self, value: SSAValue) -> SSAValue:
         moved = self.b.transpose(value, [*self.kept, *self.axes])
-        return reshaped(self.b, moved, self.shape, NO_SIZES)
+        return reshaped(self.b, moved, self.shape, self.size_of_rows)
 
     def unflat(self, value: SSAValue) -> SSAValue:
-        shape, order = shape_of(self.op.inputs[0]), [*self.kept, *self.axes]
-        moved = reshaped(self.b, value, [shape[k] for k in order], NO_SIZES)
+        operand, order = self.op.inputs[0], [*self.kept, *self.axes]
+        shape = shape_of(operand)
+        sizes = self.b.sizes_of(operand, order)
+        moved = reshaped(self.b, value, [shape[k] for k in order], sizes)
         return self.b.transpose(moved, [order.index(k) for k in range(len(order))])
 
     def weights(self, element: Attribute) -> SSAValue:
-        """One row a quantile, one column a sorted element."""
+        """One row a quantile, one column a sorted element: 1 - |column - position| where that is positive."""
         levels = np.atleast_1d(np.asarray(self._levels(), float)).ravel()
-        table = np.zeros((len(levels), self.count))
-        position = levels * (self.count - 1)
-        low = np.clip(np.floor(position).astype(int), 0, max(self.count - 1, 0))
-        high = np.minimum(low + 1, max(self.count - 1, 0))
-        for row, (first, second, share) in enumerate(zip(low, high, position - low, strict=True)):
-            if self.count:
-                table[row, first] += 1 - share
-                table[row, second] += share
-        return self.b.value(ConstantOp(from_numpy(table.astype(dtype_of(element)), element)))
+        if isinstance(self.size, int):
+            distance = np.abs(np.arange(self.size) - levels[:, None] * (self.size - 1))
+            table = np.maximum(1 - distance, 0).astype(dtype_of(element))
+            return self.b.value(ConstantOp(from_numpy(table, element)))
+        b, sizes = self.b, AffineList.of(self.size)
+        count = b.add(arith.IndexCastOp(self.size, i64)).results[0]
+        last = b.cast(b.value(FromScalarOp(count, TensorType(i64, []))), f64)
+        columns = b.cast(b.value(IotaOp(TensorType(i64, [DYNAMIC_INDEX]), sizes)), f64)
+        kind = TensorType(f64, [len(levels), DYNAMIC_INDEX])
+        column, level, last = [
+            b.formula(b.value(BroadcastOp(one, along, kind, sizes)))
+            for one, along in (
+                (columns, [1]),
+                (b.value(ConstantOp(from_numpy(levels, f64))), [0]),
+                (last, []),
+            )
+        ]
+        weight = 1.0 - (column - level * (last - 1.0)).apply("absolute")
+        return b.cast(weight.apply("maximum", 0.0).value, element)
 
     def _levels(self) -> object:
         name = self.op.target.data
@@ -205,7 +240,7 @@ def statistic_reverse(op: CustomCallOp, cotangents: Tangents, to: Reverse) -> No
     assert cotangent is not None
     s = _Statistic(op, b)
     weights = s.weights(element_of(cotangent))
-    rows = reshaped(b, cotangent, [shape_of(weights)[0], *s.shape[:-1]], NO_SIZES)
+    rows = reshaped(b, cotangent, [shape_of(weights)[0], *s.shape[:-1]], s.sizes)
     product = b.value(DotOp(rows, weights, ([0], [0])))
     spread = scattered(b, b.cast(product, element_of(op.inputs[0])), s.places, len(s.kept))
     to.add(op.inputs[0], s.unflat(spread))
