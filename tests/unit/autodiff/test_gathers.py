@@ -79,7 +79,10 @@ PROGRAMS = [jacobi, in_place, fields, blurred, below, rows_from_the_end]
 SHAPES = [(6, 7), (3, 4), (2, 5), (9, 3), (1, 1), (0, 4), (5, 0), (8, 9)]
 
 
-@pytest.mark.parametrize("f", PROGRAMS)
+@pytest.mark.parametrize(
+    "f",
+    [pytest.param(f, marks=pytest.mark.slow) if f in (fields, rows_from_the_end) else f for f in PROGRAMS],
+)
 def test_adjoints_of_linear_sweeps(f):
     """Unknown extents, those that leave no core and no elements too; a second number of steps; strides of any kind."""
     gradient = nt.jit(nt.grad(lambda a, b, w, s: (f(a, b, s) * w).sum(), argnums=(0, 1)), dynamic=True)

@@ -29,6 +29,7 @@ from ....dialects.nt.constants import dtype_of, from_numpy
 from ....dialects.nt.ops import ConstantOp, EmptyOp, LoopsOp
 from ..loops import empty_like
 from ..reverse import Reverse
+from .cells import values_of_cells
 from .counted_loops import count_first
 from .directions import turn_loops
 from .extremes import of_term, require_reduction
@@ -180,6 +181,7 @@ class _Adjoint:
     def finish(self) -> None:
         """Put the island where the derivative goes, and hand the cotangents of its operands on."""
         self._frame.end()
+        values_of_cells(self._frame.function)
         turn_loops(self._frame.function, self.values.in_order)
         primal, to = self._primal, self._to
         filled = self._tapes.fill()

@@ -7,13 +7,14 @@
     }                                                    ... and both ends, where each term has its domain
 
 All iterations of the loops write elements of their own, so that they run in parallel, as vectors. That is
-`nest-scatter-to-gather`; here is where it pays: for several sums of one loop into elements around its own, where the
-terms that several of them share are cheap.
+`nest-scatter-to-gather`; here is where it pays: for several sums of one loop into elements around its own, or one into
+those of a window (`%x[%i + %k]`), where the terms that several of them share are cheap.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, SSAValue
@@ -24,6 +25,9 @@ from ....analysis.nest.sets.dependence import Dependences
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import AccumulateOp, ForOp
 from ...nest.reductions.scatter_to_gather import computes_again, scatter_to_gather
+
+FEW = 64
+"""Elements for which a loop that adds to all of them is better run for each of them."""
 
 
 def gather_all(function: FuncOp, buffer: SSAValue) -> bool:
@@ -65,11 +69,25 @@ def _sums_of_blocks(function: FuncOp) -> list[tuple[SSAValue, list[AccumulateOp]
 
 
 def _loop_of(sums: Sequence[AccumulateOp]) -> ForOp | None:
-    """The outermost of the loops that decide which elements sums are to; None where there is nothing to gather."""
-    if len({op.indices.canonical() for op in sums}) < 2:
-        return None
+    """The loop of which sums are to be gathered; None where nothing is gained.
+
+    For elements around that of the iteration, or in a window: the outermost one of those that decide which elements they
+    are. For few elements that all iterations of a loop add to (the weights of a window): that loop, the innermost then.
+    """
+    loops = enclosing_loops(sums[0])
+    around = {loop.iv for loop in loops}
+    used = [loop for loop in loops if any(loop.iv in op.indices.operands for op in sums)]
+    is_window = any(len(around & set(index.operands)) > 1 for op in sums for index in op.indices)
+    if len({op.indices.canonical() for op in sums}) < 2 and not is_window:
+        first = len(loops) - len(used)
+        if not used or first == 0 or used != loops[first:]:
+            return None
+        counts = [loop.constant_trip_count() for loop in used]
+        long = loops[first - 1].constant_trip_count()
+        is_few = all(counts) and prod(c or 0 for c in counts) <= FEW and (long is None or long > FEW)
+        return loops[first - 1] if is_few else None
     found: ForOp | None = None
-    for loop in reversed(enclosing_loops(sums[0])):
+    for loop in reversed(loops):
         if not all(loop.iv in op.indices.operands for op in sums):
             break
         found = loop

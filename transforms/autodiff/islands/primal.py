@@ -24,6 +24,7 @@ from ....dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, IndexOp, LoadO
 from ....dialects.nt.ops import EmptyOp, LoopsOp
 from ...nest.cleanup.prove_bounds import prove_bounds
 from .activity import stored_by, useful, varied
+from .cells import join_copies
 from .equal_loads import merge_equal_loads
 from .refusals import refused
 from .region import Function, Surroundings, as_function
@@ -43,6 +44,7 @@ class Primal:
         """The operations of the island by those of the copy."""
         erase_prints(self.copy.function)
         prove_bounds(self.copy.function)
+        join_copies(self.copy.function)
         updates_to_accumulates(self.copy.function)
         self.inputs = self.copy.buffers[: len(op.inputs)]
         self.outputs = self.copy.buffers[len(op.inputs) :]

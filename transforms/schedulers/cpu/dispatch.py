@@ -308,7 +308,7 @@ def _schedule_column_sums(nest: Nest) -> bool:
         return False
     if not _is_better_outside(column, Dependences(column)) and why_not_lanes(column) is not None:
         return False
-    blocked = block_rows(row, column, machine.steps)
+    blocked = None if why_not_split(column, 2, "mask") is not None else block_rows(row, column, machine.steps)
     if blocked is None:
         return False
     vectorize_loop(blocked[1], machine, False, Dependences(blocked[1]))

@@ -34,7 +34,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import Block
 
 from ....analysis.machine import LINE_BYTES
-from ....analysis.nest.loop_structure import loops_in, perfect_band
+from ....analysis.nest.loop_structure import loops_in, perfect_band, sole_inner_loop
 from ....analysis.nest.sets.access_patterns import SCATTERED, SEVERAL, UNIT, access_patterns
 from ....analysis.nest.sets.dependence import Dependences
 from ....analysis.nest.values.trip_counts import largest_extent
@@ -42,6 +42,7 @@ from ....dialects.nest import AccumulateOp, ForOp, StoreOp
 from ...nest.loops.cut import cut, why_not_cut
 from ...nest.loops.normalise import normalise, why_not_normalise
 from ...nest.loops.reorder import reorder, why_not_reorder
+from ...nest.loops.sink import sink
 from ...nest.loops.specialise import specialise, why_not_specialise
 from ...nest.loops.split import split, why_not_split
 from ...nest.loops.unroll_and_jam import unroll_and_jam, why_not_unroll_and_jam
@@ -264,5 +265,7 @@ def block_rows(row: ForOp, column: ForOp, steps: Steps) -> tuple[ForOp, ForOp] |
     if why_not_reorder([column, row], new_bounds=False) is not None:
         return None
     blocks, row = steps.do(split, row, factor=ROWS, tail="clamp")
+    if sole_inner_loop(row) is not column:
+        steps.do(sink, row)  # the row's number, which what is added depends on, stands between them now
     column, _ = steps.do(reorder, [column, row])
     return blocks, column

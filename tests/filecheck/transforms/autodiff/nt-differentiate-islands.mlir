@@ -258,3 +258,47 @@ func.func @gauss_seidel(%x: tensor<64xf32>, %c: tensor<64xf32>) -> tensor<64xf32
   %gx = nt.vjp replay @in_place(%x : tensor<64xf32>) cotangents(%c : tensor<64xf32>) wrt [0] of [0] -> (tensor<64xf32>)
   func.return %gx : tensor<64xf32>
 }
+
+func.func private @windows(%x: tensor<128xf32>, %w: tensor<3xf32>) -> tensor<126xf32> {
+  %0 = nt.empty : tensor<126xf32>
+  %y = nt.loops ins(%x, %w : tensor<128xf32>, tensor<3xf32>) outs(%0 : tensor<126xf32>) {
+  ^bb0(%a: memref<128xf32>, %b: memref<3xf32>, %o: memref<126xf32>):
+    %zero = arith.constant 0.0 : f32
+    nest.for "i" %i = 0 to 126 {
+      %s = nest.alloc "s" : memref<f32>
+      nest.store %zero, %s[] : memref<f32>
+      %start = nest.load %s[] : memref<f32>
+      %t = nest.alloc "t" : memref<f32>
+      nest.store %start, %t[] : memref<f32>
+      nest.for "k" %k = 0 to 3 {
+        %old = nest.load %t[] : memref<f32>
+        %v = nest.load %a[%i + %k] : memref<128xf32>
+        %f = nest.load %b[%k] : memref<3xf32>
+        %p = arith.mulf %v, %f : f32
+        %new = arith.addf %old, %p : f32
+        nest.store %new, %t[] : memref<f32>
+      }
+      %end = nest.load %t[] : memref<f32>
+      nest.store %end, %s[] : memref<f32>
+      %total = nest.load %s[] : memref<f32>
+      nest.store %total, %o[%i] : memref<126xf32>
+    }
+  }
+  func.return %y : tensor<126xf32>
+}
+
+// A sum that a loop in the loop goes on with is one sum, and its cotangent a value: each element gathers its window,
+// and few weights have a loop each over all elements.
+// CHECK-LABEL: func.func @window_gradients
+// CHECK: nest.for "k.1" %[[K:.+]] = 0 to 3 {
+// CHECK-NEXT: nest.for "i.1" %[[I:.+]] = 0 to 126 {
+// CHECK: nest.accumulate add {{.*}}, %{{.*}}[%[[K]]] : memref<3xf32>
+// CHECK: nest.for "i" %[[P:.+]] = 2 to 126 {
+// CHECK-NEXT: nest.for "k" %[[K:.+]] = 0 to 3 {
+// CHECK: nest.accumulate add {{.*}}, %{{.*}}[%[[P]]] : memref<128xf32>
+// CHECK-NOT: nest.alloc
+// CHECK: func.return
+func.func @window_gradients(%x: tensor<128xf32>, %w: tensor<3xf32>, %c: tensor<126xf32>) -> (tensor<128xf32>, tensor<3xf32>) {
+  %gx, %gw = nt.vjp replay @windows(%x, %w : tensor<128xf32>, tensor<3xf32>) cotangents(%c : tensor<126xf32>) wrt [0, 1] of [0] -> (tensor<128xf32>, tensor<3xf32>)
+  func.return %gx, %gw : tensor<128xf32>, tensor<3xf32>
+}
