@@ -27,7 +27,9 @@ def with_gradients_of(loss):
     return with_gradients
 
 
-def _row(name, title, dims, small, arguments, loss, flops, jax=None, torch=None, numba=None, tolerance=1e-4):
+def gradient_row(
+    name, title, dims, small, arguments, loss, flops, jax=None, torch=None, numba=None, tolerance=1e-4
+):
     """A row of a loss: `jax(jax, jnp)` and `torch(torch)` make the same loss, `numba(nb)` a function of both halves."""
 
     LOSSES[name] = loss
@@ -285,7 +287,7 @@ def _conv_arguments(rng, d):
 
 ROWS = [
     *[
-        _row(
+        gradient_row(
             f"grad-iou-{title}",
             f"gradients of IoU of {title} boxes",
             {"n": n},
@@ -299,7 +301,7 @@ ROWS = [
         )
         for title, n in (("100k", 100_000), ("10M", 10_000_000))
     ],
-    _row(
+    gradient_row(
         "grad-uniformity-products",
         "gradient of the uniformity loss by products, 1024 x 128",
         {"n": 1024, "k": 128},
@@ -310,7 +312,7 @@ ROWS = [
         _products_jax,
         _products_torch,
     ),
-    _row(
+    gradient_row(
         "grad-uniformity-differences",
         "gradient of the uniformity loss by differences, 1024 x 128",
         {"n": 1024, "k": 128},
@@ -321,7 +323,7 @@ ROWS = [
         _differences_jax,
         _differences_torch,
     ),
-    _row(
+    gradient_row(
         "grad-batch-norm",
         "gradients of batch norm in training, 4096 x 256",
         {"n": 4096, "m": 256},
@@ -332,7 +334,7 @@ ROWS = [
         _batch_norm_jax,
         _batch_norm_torch,
     ),
-    _row(
+    gradient_row(
         "grad-layer-norm",
         "gradients of layer norm, 4096 x 1024",
         {"n": 4096, "m": 1024},
@@ -343,7 +345,7 @@ ROWS = [
         _layer_norm_jax,
         _layer_norm_torch,
     ),
-    _row(
+    gradient_row(
         "grad-softmax",
         "gradient of a softmax, 4096 x 1024",
         {"n": 4096, "m": 1024},
@@ -354,7 +356,7 @@ ROWS = [
         lambda jax, jnp: lambda x: (jax.nn.softmax(x) ** 2).sum(),
         lambda torch: lambda x: (torch.softmax(x, -1) ** 2).sum(),
     ),
-    _row(
+    gradient_row(
         "grad-lstm-cell",
         "gradients of an LSTM cell, batch 64, 256 states",
         {"b": 64, "k": 256, "n": 256},
@@ -365,7 +367,7 @@ ROWS = [
         _cell_jax,
         _cell_torch,
     ),
-    _row(
+    gradient_row(
         "grad-conv-net",
         "gradients of a small convolutional net, 64 images of 3 x 32 x 32",
         {"n": 64, "c": 32, "s": 32},

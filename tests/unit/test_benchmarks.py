@@ -12,7 +12,7 @@ from benchmarks import report, run
 from benchmarks.measure import _of_roof, roof_of
 from benchmarks.peers import PEERS, NotWritten, onnx_text
 from benchmarks.processes import Process
-from benchmarks.yardstick import ROWS
+from benchmarks.yardstick import ROWS, loop_gradients
 from benchmarks.yardstick.cold import FIRST_CALLS
 from benchmarks.yardstick.row import error_of
 
@@ -22,12 +22,14 @@ WRITTEN = {"torch-out", "torch-loss", "numba-fresh", *PEERS}
 LARGER = ("matmul-1024", "matmul-2048")  # at a small size they are matmul-512
 MADE_OF_OTHERS = ("encoder-layer",)
 """Compiled for long; of layer norms and products, which have rows, and of attention (`test_attention.py`)."""
+LOOPS = tuple(row.name for row in loop_gradients.ROWS if row.name not in ("grad-seidel-2d", "grad-lu"))
+"""Gradients of loops, of which two stand for all: the others have tests among those of derivatives."""
 
 
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=[pytest.mark.slow] if name in LARGER + MADE_OF_OTHERS else [])
+        pytest.param(name, marks=[pytest.mark.slow] if name in LARGER + MADE_OF_OTHERS + LOOPS else [])
         for name in ROWS
     ],
 )
