@@ -14,7 +14,7 @@ import numpy as np
 from ..interface.errors import DTypeError, ShapeError, UnsupportedError
 from ..interface.ordinary import attributes_of, is_ordinary
 from ..interface.structures import build, parts_of
-from ..jit.driver.adoption import is_foreign
+from ..jit.driver.adoption import Adoption, Library, is_foreign
 from ..jit.driver.jit_function import JitFunction
 
 
@@ -29,12 +29,18 @@ def copied(value: Any) -> Any:
     return build(type(value), names, [copied(item) for item in items])
 
 
+def adopted(values: Sequence[Any], names: Sequence[str]) -> tuple[tuple[Any, ...], Library | None]:
+    """Values with NumPy arrays in the place of those of other libraries, and the first of these libraries."""
+    made = Adoption(False)
+    return tuple([made.take(name, value) for name, value in zip(names, values, strict=True)]), made.library
+
+
 def held(value: Any, what: str) -> Any:
-    """A copy of an argument. Raises UnsupportedError for what cannot be copied: arrays of other libraries."""
+    """A copy of an argument. Raises UnsupportedError for what cannot be copied: objects with arrays of other libraries."""
     if is_foreign(value):
         kind = type(value).__name__
         raise UnsupportedError(
-            f"{what} holds copies of NumPy arrays and numbers, and is given a {kind}",
+            f"{what} holds copies of NumPy arrays and numbers, and is given an object with a {kind} in it",
             hint="pass np.asarray(x); nt.grad and nt.jvp take arrays of other libraries",
         )
     parts = _parts(value)
@@ -54,7 +60,8 @@ def _parts(value: Any) -> tuple[tuple[Any, ...] | None, Sequence[Any]] | None:
 class Bound:
     """The program of a jitted function, bound to what its arguments are from the first direction on.
 
-    `examples` are values of the kinds that its directions have, called `names`; `held` are the other arguments.
+    `examples` are values of the kinds that its directions have, called `names`; `held` are the other arguments. What it
+    gives is in the kind of `library`, None: of NumPy, or of the library of the first direction that is of one.
     """
 
     def __init__(
@@ -64,7 +71,9 @@ class Bound:
         examples: Sequence[Any],
         names: Sequence[str],
         held: Sequence[Any],
+        library: Library | None = None,
     ):
+        self._library = library
         self.what = what
         self._function = function
         self._held = tuple(held)
@@ -88,10 +97,14 @@ class Bound:
             )
         if len(directions) != len(self._names):
             raise DTypeError(f"{self.what} takes {', '.join(self._names)}: {len(directions)} are given")
-        given = zip(self._examples, directions, self._names, strict=True)
+        made = Adoption(False)
+        made.library = self._library
+        arrays = [made.take(name, one) for name, one in zip(self._names, directions, strict=True)]
+        given = zip(self._examples, arrays, self._names, strict=True)
         taken = [self._taken(example, direction, name) for example, direction, name in given]
         values = self._function._leaves((*taken, *self._held), {})[1]
-        return self._invocation([*values[: self._count], *self._values[self._count :]])
+        found = self._invocation([*values[: self._count], *self._values[self._count :]])
+        return found if made.library is None else made.results(found)
 
     def __repr__(self) -> str:
         return f"<{self.what}>"

@@ -17,9 +17,10 @@ from typing import Any
 from ..interface.errors import DTypeError, UnsupportedError
 from ..interface.forwarders import ABOUT, OPENED, forwarder, label_of, made_of
 from ..interface.inside import inside
+from ..jit.driver.adoption import Library
 from ..jit.driver.jit import jit
 from ..jit.driver.jit_function import JitFunction
-from .bound import Bound, copied, held
+from .bound import Bound, adopted, copied, held
 
 MOST_KEPT = 64
 """Maximum number of derivatives that are kept for later calls of nt.grad (and others) with the same function."""
@@ -111,13 +112,14 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     `<a, b> = sum(a * b)`.
     Raises TypeError for arguments and results without derivatives, ValueError for cotangents that do not fit.
     """
-    kept = _held(fun, "vjp", primals)
+    kept, library = _held(fun, "vjp", primals)
     value = _forward(fun, "vjp")(*primals)
     result = _without_aux(value, "vjp", fun, has_aux)
     pull = _backward(
         fun, "pullback", "_transform(_function, ({primals}), {directions}, {aux})", pull_back, kept, has_aux
     )
-    back = Bound(pull, f"the pullback of {label_of(fun)}", (result,), ("the cotangent",), kept)
+    examples, _ = adopted((result,), ("the result",))
+    back = Bound(pull, f"the pullback of {label_of(fun)}", examples, ("the cotangent",), kept, library)
     return (result, back, value[1]) if has_aux else (result, back)
 
 
@@ -130,7 +132,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
 
     Copies, `has_aux` and errors are as of nt.vjp.
     """
-    kept = _held(fun, "linearize", primals)
+    kept, library = _held(fun, "linearize", primals)
     value = _forward(fun, "linearize")(*primals)
     result = _without_aux(value, "linearize", fun, has_aux)
     push = _backward(
@@ -143,7 +145,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
         len(kept),
     )
     names = tuple([f"tangent {k}" for k in range(len(kept))])
-    forward = Bound(push, f"the derivative of {label_of(fun)}", kept, names, kept)
+    forward = Bound(push, f"the derivative of {label_of(fun)}", kept, names, kept, library)
     return (result, forward, value[1]) if has_aux else (result, forward)
 
 
@@ -294,8 +296,8 @@ def _called(
     return _kept(key, function, make)(*primals, *tangents)
 
 
-def _held(function: Any, kind: str, primals: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Copies of the arguments, for a function of later calls."""
+def _held(function: Any, kind: str, primals: tuple[Any, ...]) -> tuple[tuple[Any, ...], Library | None]:
+    """Copies of the arguments as NumPy arrays, for a function of later calls, and the library that they were of."""
     _check_function(kind, function)
     what = f"nt.{kind} of {label_of(function)}"
     if options_of(function).get("target") == "cuda":
@@ -303,7 +305,8 @@ def _held(function: Any, kind: str, primals: tuple[Any, ...]) -> tuple[Any, ...]
             f"{what}, by itself, is not supported on a GPU: it would hold copies there",
             hint="call it in a function that is compiled for the GPU",
         )
-    return tuple([held(one, what) for one in primals])
+    arrays, library = adopted(primals, [f"argument {k}" for k in range(len(primals))])
+    return tuple([held(one, what) for one in arrays]), library
 
 
 def _forward(function: Any, kind: str) -> JitFunction:

@@ -276,24 +276,3 @@ def test_a_pullback_cannot_be_returned():
         return pullback
 
     refused(nt.jit(outer), X, match="returning a Callee")
-
-
-class Foreign:
-    """An array of another library."""
-
-    def __array_namespace__(self, api_version=None):
-        return np
-
-    def __dlpack__(self, **_):
-        return X.__dlpack__()
-
-    def __dlpack_device__(self):
-        return X.__dlpack_device__()
-
-
-@pytest.mark.parametrize("transform", [nt.vjp, nt.linearize])
-def test_arrays_that_a_pullback_could_not_copy(transform):
-    refused(
-        transform, lambda x: x * x, Foreign(), match="holds copies of NumPy arrays", error=nt.UnsupportedError
-    )
-    refused(transform, lambda x: x["a"], {"a": Foreign()}, match="holds copies", error=nt.UnsupportedError)
