@@ -110,11 +110,14 @@ def _refuse_leaf(
         frame.fail(
             node,
             f"{what}: {path} is {describe(leaf)}: gradients are of real numbers",
-            "use nt.vjp, whose pullback says what is done with complex numbers",
+            "of a holomorphic function, holomorphic=True gives the complex derivative; else use nt.vjp, whose pullback "
+            "says what is done with complex numbers",
             DTypeError,
         )
     why = (
-        "only floats and complex numbers have derivatives"
+        "a holomorphic function is of complex numbers"
+        if kind == "f"
+        else "only floats and complex numbers have derivatives"
         if kind
         else "only numbers and arrays have derivatives"
     )
@@ -140,14 +143,16 @@ def _gradient(name: str, with_value: bool) -> Callable[..., Value]:
         *,
         argnames: Value = NOTHING,
         has_aux: Value = FALSE,
+        holomorphic: Value = FALSE,
     ) -> Value:
         label = label_of_function(frame, node, fun, name)
         numbers, names, aux = options_of(frame, argnums, argnames, has_aux)
+        of_complex = bool(require_static(frame.graph, holomorphic, "holomorphic"))
 
         def called(frame: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value]) -> Value:
             what = f"nt.{name} of {label}"
             selected = select(frame, node, what, fun, args, kwargs, numbers, names)
-            return _gradients(frame, node, what, label, fun, selected, with_value, aux)
+            return _gradients(frame, node, what, label, fun, selected, with_value, aux, of_complex)
 
         return callee(frame, called, f"what nt.{name} gives for {label}", f"{name}_of_{label}", fun)
 
@@ -163,9 +168,11 @@ def _gradients(
     selected: Selected,
     with_value: bool,
     has_aux: bool,
+    holomorphic: bool = False,
 ) -> Value:
     graph = frame.graph
-    active = active_of(frame, node, what, selected.named, selected.instead, "f")
+    instead = "leave holomorphic=True out" if holomorphic else selected.instead
+    active = active_of(frame, node, what, selected.named, instead, "c" if holomorphic else "f")
 
     def run(leaves: list[Value]) -> Value:
         args, kwargs = selected.given(active.like(frame, leaves))
@@ -174,7 +181,7 @@ def _gradients(
         return value
 
     outlined = outline(frame, node, label, active.forms, active.paths, run, given_from=active.values)
-    position = _loss_of(frame, node, what, outlined, has_aux)
+    position = _loss_of(frame, node, what, outlined, has_aux, holomorphic)
     loss = outlined.results[position]
     one = constant(graph, 1, loss.form.dtype)
     op = VjpOp(
@@ -206,8 +213,10 @@ def _of_forms(frame: Frame, active: Active, tensors: Sequence[SSAValue]) -> list
     ]
 
 
-def _loss_of(frame: Frame, node: ast.Call, what: str, outlined: Outlined, has_aux: bool) -> int:
-    """Which result the loss is. Raises unless it is one real number."""
+def _loss_of(
+    frame: Frame, node: ast.Call, what: str, outlined: Outlined, has_aux: bool, holomorphic: bool = False
+) -> int:
+    """Which result the loss is. Raises unless it is one real number, or a complex one of a holomorphic function."""
     value = outlined.value
     if has_aux:
         if not isinstance(value, Group) or value.kind is not tuple or len(value.items) != 2:
@@ -228,14 +237,21 @@ def _loss_of(frame: Frame, node: ast.Call, what: str, outlined: Outlined, has_au
             DTypeError,
         )
     kind = kind_of_number(frame, value)
-    if kind == "c":
+    if kind == "c" and not holomorphic:
         frame.fail(
             node,
             f"{what}: the loss is {describe(value)}, a complex number",
             "return a real one, np.abs(z) or z.real; nt.vjp takes complex results",
             DTypeError,
         )
-    if kind != "f":
+    if holomorphic and kind != "c":
+        frame.fail(
+            node,
+            f"{what}: the loss is {describe(value)}, and that of a holomorphic function is complex",
+            "leave holomorphic=True out: nt.vjp takes complex arguments of real functions",
+            DTypeError,
+        )
+    if not holomorphic and kind != "f":
         frame.fail(
             node, f"{what}: the loss is {describe(value)}, not a floating-point number", None, DTypeError
         )

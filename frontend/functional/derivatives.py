@@ -36,6 +36,7 @@ def grad(
     *,
     argnames: str | Iterable[str] | None = None,
     has_aux: bool = False,
+    holomorphic: bool = False,
 ) -> Any:
     """The function that computes the gradient of `fun`, which returns one real floating-point number (of shape ()).
 
@@ -48,13 +49,18 @@ def grad(
     at what arguments hold when the call begins. With `has_aux` the function returns (loss, aux), and the gradient
     function (gradient, aux).
 
+    With `holomorphic=True` the arguments and the result are complex, and the gradient is the complex derivative of a
+    holomorphic function, without conjugation.
+
     It is compiled as by `nt.jit`, once for each kind of arguments, with the options of `fun` where that is a jitted
     function; it takes other options as `nt.jit(nt.grad(fun), target=...)`. In compiled code it is called in the same way.
 
     Raises TypeError for an argument without derivatives (integers, bools), and for a loss that is None, complex or no
     float; ValueError for a loss that is an array, and for argnums and argnames that are no arguments.
     """
-    return transformed("grad", grad, fun, argnums=argnums, argnames=argnames, has_aux=has_aux)
+    return transformed(
+        "grad", grad, fun, argnums=argnums, argnames=argnames, has_aux=has_aux, **_holomorphic(holomorphic)
+    )
 
 
 @inside("value_and_grad")
@@ -64,10 +70,17 @@ def value_and_grad(
     *,
     argnames: str | Iterable[str] | None = None,
     has_aux: bool = False,
+    holomorphic: bool = False,
 ) -> Any:
     """As `nt.grad`, for (value, gradient) at once: what `fun` returns, and its gradient."""
     return transformed(
-        "value_and_grad", value_and_grad, fun, argnums=argnums, argnames=argnames, has_aux=has_aux
+        "value_and_grad",
+        value_and_grad,
+        fun,
+        argnums=argnums,
+        argnames=argnames,
+        has_aux=has_aux,
+        **_holomorphic(holomorphic),
     )
 
 
@@ -193,6 +206,11 @@ def transformed(
         return _jitted(made, function, chosen, **options_of(function))
 
     return _kept((kind, settings, _identity(function)), function, make)
+
+
+def _holomorphic(asked: bool) -> dict[str, bool]:
+    """The option as the text has it: only where it is asked for."""
+    return {"holomorphic": True} if asked else {}
 
 
 def _check_function(kind: str, function: Any) -> None:

@@ -423,3 +423,6 @@ def test_complex_gradients(name):
 
         np.testing.assert_allclose(value, f(np, values["C"]), rtol=1e-10)
         np.testing.assert_allclose(got, expected, rtol=1e-8, atol=1e-10)
+        if not real:
+            asked = nt.grad(plain, holomorphic=True)(values["C"])
+            np.testing.assert_allclose(asked, expected, rtol=1e-8, atol=1e-10)

@@ -90,6 +90,14 @@ def test_a_complex_argument():
     refused(nt.grad(lambda z: np.abs(z).sum()), X * 1j, match="z is", error=TypeError, hint="nt.vjp")
 
 
+def test_holomorphic_is_of_complex_numbers():
+    refused(nt.grad(square), X * 1j, match="x is", error=TypeError, hint="holomorphic=True")
+    g = nt.grad(square, holomorphic=True)
+    refused(g, X, match="x is .*of complex numbers", error=TypeError, hint="leave holomorphic=True out")
+    real = nt.value_and_grad(lambda z: np.abs(z).sum(), holomorphic=True)
+    refused(real, X * 1j, match="that of a holomorphic function is complex", error=TypeError, hint="nt.vjp")
+
+
 def test_a_loss_that_is_none():
     def f(x):
         x.sum()

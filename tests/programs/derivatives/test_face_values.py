@@ -413,6 +413,28 @@ def test_complex_numbers():
         nt.vjp(lambda z: z * z, z)[1](W)
 
 
+def cubes(z):
+    return (z**3).sum()
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_holomorphic_functions(dynamic):
+    z = W + 1j * W[::-1]
+    g = nt.jit(nt.grad(cubes, holomorphic=True), dynamic=dynamic)
+    for one in (z, z[:2], z[::-2], z[:0], z.astype("c8")):
+        found = g(one)
+        assert found.dtype == one.dtype
+        np.testing.assert_allclose(found, 3 * one**2, rtol=1e-5 if one.dtype == "c8" else 1e-12)
+    inside = nt.jit(lambda z: nt.value_and_grad(cubes, holomorphic=True)(z))
+    for found, wanted in zip(inside(z), (cubes(z), 3 * z**2), strict=True):
+        np.testing.assert_allclose(found, wanted)
+    twice = nt.grad(nt.grad(lambda z: z * z * z, holomorphic=True), holomorphic=True)
+    assert twice(np.complex128(2j)) == 12j
+    gw, gz = nt.grad(lambda w, n, z: (w * z * n).sum(), (0, 2), holomorphic=True)(z, 2, z * 1j)
+    np.testing.assert_allclose(gw, 2j * z)
+    np.testing.assert_allclose(gz, 2 * z)
+
+
 class Named:
     def __init__(self, w, sizes):
         self.w, self.sizes, self.name = w, sizes, "net"
