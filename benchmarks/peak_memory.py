@@ -167,7 +167,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         found = [(planned(*lowered(row, f, options.small)), measured(name, f, options.small)) for f in FORMS]
         cells = " | ".join(f"{n / 1024:,.0f}" for both in found for n in both)
         results = sum(row.traffic(options.small)[1]) / 1024
-        ratio = f"{found[2][1] / found[0][1]:.1f}" if found[0][1] else "all"
+        ours, theirs = found[0][1], found[2][1]
+        ratio = f"{theirs / ours:.1f}" if ours else "all" if theirs else "-"
         print(f"| {row.title} | {results:,.0f} | {cells} | {ratio} |", flush=True)
 
 

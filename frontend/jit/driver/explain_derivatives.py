@@ -8,7 +8,7 @@ from pathlib import Path
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from ....analysis.tensor.residuals import CONTROL, Derivative, Kept, Unit, derivatives_in, short_name
 from ....dialects.diagnostic import SourceLocation, op_location
@@ -96,12 +96,18 @@ def _origin(kept: Kept) -> str:
     place = place_text(op_location(op))
     result = "; a result, which is there anyway" if kept.is_result else ""
     if isinstance(op, CONTROL):
-        start = op.iter_args[kept.value.index] if isinstance(op, scf.ForOp) else None  # pyright: ignore
-        verb = "filled" if start is not None and isinstance(start.owner, EmptyOp) else "left"
+        verb = "filled" if isinstance(op, scf.ForOp) and _is_stack(op.iter_args[kept.value.index]) else "left"  # pyright: ignore
         again = ", which runs again to have it" if kept.is_replayed else ""
         return f"{verb} by the {control_name(op)}{place}{again}{result}"
     what = "written by the loops" if isinstance(op, LoopsOp) else short_name(op)
     return f"{what}{place}{result}"
+
+
+def _is_stack(start: SSAValue) -> bool:
+    """Whether a loop that is given `start` fills it: it has no elements, but for the first."""
+    while isinstance(start.owner, LoopsOp):
+        start = start.owner.outputs[start.owner.results_.index(start)]
+    return isinstance(start.owner, EmptyOp)
 
 
 def control_name(op: Operation) -> str:

@@ -120,7 +120,11 @@ def test_unknown_extents_are_names():
     gradient = nt.jit(nt.grad(normed, argnums=(0, 1, 2)), dynamic=True)
     assert str(derivative(gradient, ROWS, ONES, ONES).total) == "16 * x_0"
     said = section(nt.grad(recurrent, argnums=1), X, S, 5)
-    assert re.search(r"hs +f64\[max\(n, 0\), 8, 3\] +192 \* max\(n, 0\) bytes +filled by the loop at", said)
+    assert re.search(
+        r"hs +f64\[\(max\(n, 0\) \+ 1\), 8, 3\] +192 \* \(max\(n, 0\) \+ 1\) bytes +filled by the loop at",
+        said,
+    )
+    assert len(re.findall(r"^ +hs ", said, re.M)) == 1
     assert re.search(r"h +f64\[8, 3\] +192 bytes +left by the loop at", said)
     assert re.search(r"h: tanh \(line \d+\), in the loop at test_kept.py:\d+", said)
 

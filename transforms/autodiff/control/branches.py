@@ -8,8 +8,8 @@
       %4 = nt.cos %x ; %5 = nt.multiply %cy, %4 ; scf.yield %5, %zeros
     }
 
-What a side computes at some expense and its reverse needs is a result of the forward branch too; the other side gives an
-`nt.empty` there.
+What a side computes at some expense and its reverse needs is a result of the forward branch too, if it is none already; the
+other side gives an `nt.empty` there.
 """
 
 from __future__ import annotations
@@ -112,7 +112,9 @@ def _keep(op: scf.IfOp, replays: Sequence[Replay], to: Reverse) -> scf.IfOp:
     """Let the forward branch give what the reverse of its sides needs, and put both halves together; gives that branch."""
     assert op.parent is not None
     before = Builder(op.parent, op, op.location)
-    kept = [replay.choose(OuterExtents(replay.primal, before, {})) for replay in replays]
+    chosen = [replay.choose(OuterExtents(replay.primal, before, {})) for replay in replays]
+    given = [{v: k for k, v in enumerate(replay.ends)} for replay in replays]
+    kept = [[one for one in own if one.value not in of] for own, of in zip(chosen, given, strict=True)]
     slots, branch = _slots(kept), op
     if slots:
         sides = []
@@ -141,11 +143,12 @@ def _keep(op: scf.IfOp, replays: Sequence[Replay], to: Reverse) -> scf.IfOp:
         for slot, result in zip(slots, list(new.results)[count:], strict=True):
             for one in slot:
                 one.result = result
-    for replay, own in zip(replays, kept, strict=True):
+    for replay, own, of in zip(replays, chosen, given, strict=True):
         replay.join(own)
         for one in own:
-            assert one.result is not None
-            one.stand_in.replace_all_uses_with(one.result)
+            result = branch.results[of[one.value]] if one.value in of else one.result
+            assert result is not None
+            one.stand_in.replace_all_uses_with(result)
     return branch
 
 

@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import AnyFloat, TensorType
-from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
+from ....dialects.affine import AffineList
 from ....dialects.diagnostic import fail
 from ....dialects.nt.ops import INDEX
 from ..activity import used_from_outside, useful_values
@@ -34,7 +35,7 @@ from .counting import Counting
 from .outer_extents import Extent, OuterExtents
 from .replay import Kept, Replay, captured, copy_arguments, copy_into, copy_of, is_choosing, sweep
 from .snapshots import Snapshots, snapshots_of
-from .stacks import empty_stack, get, put
+from .stacks import empty_stack, get, part, put
 from .totals import Totals
 
 if TYPE_CHECKING:
@@ -240,6 +241,7 @@ def _keep(op: scf.ForOp, replay: Replay, counting: Counting, to: Reverse) -> dic
     before = Builder(op.parent, op, op.location)
     starts: dict[SSAValue, SSAValue] = dict(zip(replay.primal.args[1:], op.iter_args, strict=True))
     kept = replay.choose(OuterExtents(replay.primal, before, starts))
+    _share(op, replay, kept)
     if kept:
         _with_stacks(op, replay, kept, counting, before, to)
     replay.join(kept)
@@ -249,11 +251,24 @@ def _keep(op: scf.ForOp, replay: Replay, counting: Counting, to: Reverse) -> dic
     place = counting.from_end(replay.reverse.args[0])
     reads: dict[SSAValue, SSAValue] = {}
     for one in kept:
-        assert one.result is not None
-        read = get(at, one.result, place, one.value, one.extents)
+        stack = one.result if one.shares is None else one.shares.result
+        assert stack is not None
+        here = place if one.first is None else place.add(1)
+        read = get(at, stack, here, one.value, one.extents)
         one.stand_in.replace_all_uses_with(read)
-        reads[read] = one.result
+        if one.first is not None or one.shares is not None:
+            stack = part(to.builder, stack, 0 if one.first is None else 1, counting.length, one.extents)
+        reads[read] = stack
     return reads
+
+
+def _share(op: scf.ForOp, replay: Replay, kept: Sequence[Kept]) -> None:
+    """What an iteration starts from and what the one before it gives are one stack, where both are kept."""
+    of = {one.value: one for one in kept}
+    for argument, end, start in zip(replay.primal.args[1:], replay.ends, op.iter_args, strict=True):
+        given = of.get(end)
+        if argument in of and given is not None and isinstance(end.owner, Operation) and given.first is None:
+            of[argument].shares, given.first = given, start
 
 
 def _with_stacks(
@@ -261,7 +276,14 @@ def _with_stacks(
 ) -> None:
     """Put the loop that keeps values in the place of the loop."""
     assert op.parent is not None
-    stacks = [empty_stack(before, one.value, counting.length, one.extents) for one in kept]
+    kept = [one for one in kept if one.shares is None]
+    stacks: list[SSAValue] = []
+    for one in kept:
+        length = counting.length if one.first is None else counting.longer(before)
+        stack = empty_stack(before, one.value, length, one.extents)
+        if one.first is not None:
+            stack = put(before, stack, one.first, AffineList.of(0), one.extents)
+        stacks.append(stack)
     block = copy_arguments(replay.primal)
     carried = [block.insert_arg(stack.type, len(block.args)) for stack in stacks]
     for argument, stack in zip(carried, stacks, strict=True):
@@ -278,7 +300,8 @@ def _with_stacks(
     ends = copy_into(replay.primal, block, mapping)
     for one, argument in zip(kept, carried, strict=True):
         stack = kept_now.get(one)
-        ends.append(put(b, argument, mapping[one.value], place, one.extents) if stack is None else stack)
+        here = place if one.first is None else place.add(1)
+        ends.append(put(b, argument, mapping[one.value], here, one.extents) if stack is None else stack)
     b.add(scf.YieldOp(*ends))
     new = scf.ForOp(op.lb, op.ub, op.step, [*op.iter_args, *stacks], Region(block))
     new.location = op.location

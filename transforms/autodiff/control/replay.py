@@ -67,6 +67,10 @@ class Kept:
     extents: list[Extent]
     result: SSAValue | None = None
     """Where the forward run leaves it."""
+    first: SSAValue | None = None
+    """What the loop starts from: it is first on the stack, and what an iteration gives is a place further."""
+    shares: Kept | None = None
+    """What an iteration gives, on whose stack this is: what the next one starts from."""
 
 
 class Replay:

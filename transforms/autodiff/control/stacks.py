@@ -61,3 +61,13 @@ def get(
     result = builder.value(ReshapeOp(one, TensorType(element, shape_of(value)), sizes))
     result.name_hint = value.name_hint
     return result
+
+
+def part(
+    builder: Builder, stack: SSAValue, first: int, length: Extent, extents: Sequence[Extent]
+) -> SSAValue:
+    """`length` values of a stack, from the one at place `first` on."""
+    whole = [length, *extents]
+    kind = TensorType(element_of(stack), _shape(whole))
+    offsets = AffineList.of(first, *[0] * len(extents))
+    return builder.value(SliceOp(stack, offsets, [1] * len(whole), kind, unknown_of(whole)))

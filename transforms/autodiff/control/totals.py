@@ -20,7 +20,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ....dialects.affine import AffineList
 from ....dialects.nt.elementwise_ops import ElementwiseOp
-from ....dialects.nt.ops import DotOp, ReduceOp, ReshapeOp, TransposeOp, element_of, shape_of
+from ....dialects.nt.ops import DotOp, ReduceOp, ReshapeOp, SliceOp, TransposeOp, element_of, shape_of
 from ..builder import Builder
 from .outer_extents import Extent, OuterExtents
 from .stacks import empty_stack, put
@@ -81,6 +81,13 @@ def _as_one_axis(b: Builder, value: SSAValue, axes: Sequence[int]) -> SSAValue |
     sizes = b.sizes_of(value).times(inner)
     first = DYNAMIC_INDEX if shape[0] == DYNAMIC_INDEX else shape[0] * inner
     kind = TensorType(element_of(value), [first, *shape[len(axes) :]])
+    part = value.owner
+    if isinstance(part, SliceOp):  # of a stack, which is in memory: a part of its rows, and no copy
+        rows = _as_one_axis(b, part.source, axes)
+        start = part.offsets.constants()
+        assert rows is not None and start is not None
+        offsets = AffineList.of(start[0] * inner, *[0] * (len(kind.get_shape()) - 1))
+        return b.value(SliceOp(rows, offsets, [1] * len(kind.get_shape()), kind, sizes))
     return b.value(ReshapeOp(value, kind, sizes))
 
 

@@ -13,14 +13,16 @@ func.func private @steps(%x: tensor<4xf64>, %w: tensor<4x4xf64>) -> tensor<4xf64
   func.return %r : tensor<4xf64>
 }
 
-// What an iteration starts from and what it computes are kept, in place; the product is not computed again. What all
-// iterations add to the gradient of %w is one product behind the loop.
+// What an iteration starts from and what it gives are kept in place, on one stack; the product is not computed again. What
+// all iterations add to the gradient of %w is one product behind the loop.
 // CHECK-LABEL: func.func @loop
-// CHECK: scf.for %k = {{.*}} iter_args(%h = %x, {{.*}}) -> (tensor<4xf64>, tensor<9x4xf64>, tensor<9x4xf64>)
+// CHECK: nest.store {{.*}}[0, %i]
+// CHECK: scf.for %k = {{.*}} iter_args(%h = %x, {{.*}}) -> (tensor<4xf64>, tensor<10x4xf64>)
 // CHECK: nt.loops
-// CHECK: nest.store {{.*}}[%k, %i]
+// CHECK: nest.store {{.*}}[%k + 1, %i
+// CHECK: nt.slice {{.*}}[0, 0] strides [1, 1] : tensor<10x4xf64> -> tensor<9x4xf64>
 // CHECK: scf.for [[J:%\S+]] = {{.*}} -> (tensor<4xf64>, tensor<9x4xf64>)
-// CHECK: nt.slice {{.*}}[8 - [[J]], 0] strides [1, 1] : tensor<9x4xf64>
+// CHECK: nt.slice {{.*}}[9 - [[J]], 0] strides [1, 1] : tensor<10x4xf64>
 // CHECK-NOT: nt.tanh
 // CHECK: nt.dot
 // CHECK: nest.store {{.*}}[8 - [[J]],
