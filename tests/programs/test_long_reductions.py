@@ -141,3 +141,15 @@ def test_errors_grow_slowly():
     x = np.random.default_rng(1).random(4_000_000, dtype=np.float32)
     exact = np.sum(x.astype(np.float64))
     assert abs(float(nt.jit(total)(x)) - exact) / exact < 2e-7
+
+
+def of_what_is_left(x):
+    """With few columns, many rows leave nothing."""
+    return (x[:, x.shape[0] :] ** 2).sum()
+
+
+def test_rows_that_may_be_many_only_where_nothing_is_added():
+    jitted = nt.jit(of_what_is_left)
+    for shape in ((3, 5), (2, 5), (9000, 5), (5, 5)):
+        x = np.arange(np.prod(shape), dtype=float).reshape(shape)
+        np.testing.assert_allclose(jitted(x), of_what_is_left(x))

@@ -711,6 +711,119 @@ def mesh(x, edge):
     return (x * x).sum()
 
 
+# ---- slices, temporaries, nested functions ---------------------------------------------------------------
+
+
+def softmax_in_place(x):
+    y = x.copy()
+    for _ in range(3):
+        for i in range(y.shape[0]):
+            m = y[i].max()
+            y[i] = np.exp(y[i] - m) * m
+    return (y * y).sum()
+
+
+def local_arrays(x):
+    y = x[0].copy()
+    for t in range(x.shape[0]):
+        k = np.zeros(y.shape[0])
+        for i in range(y.shape[0]):
+            for j in range(i + 1):
+                k[i] += y[j] * x[t, i]
+            k[i] = np.tanh(k[i])
+        for i in range(y.shape[0]):
+            y[i] = y[i] + 0.5 * k[i] * k[i]
+    return (y * y).sum()
+
+
+def damped_rows(x):
+    y = x.copy()
+    n = 0
+    while (y * y).sum() > 0.5 and n < 20:
+        for i in range(y.shape[0]):
+            for j in range(y.shape[1]):
+                y[i, j] = y[i, j] * 0.8 * np.cos(y[i, j - 1])
+        n += 1
+    return y.sum()
+
+
+def loops_inside_of_loops(x):
+    s, k = 1.0, 0
+    while k < 4:
+        j = 0
+        while j < k + int(x[0, 0] > 0):
+            m = 0
+            while m < 2:
+                s = np.sin(s * x[k % 3, j % 4]) + 0.2 * s * s
+                m += 1
+            j += 1
+        k += 1
+    return s
+
+
+def conditional_expressions(x):
+    y = x[0].copy()
+    for _ in range(3):
+        for i in range(1, y.shape[0]):
+            y[i] = y[i] * y[i - 1] if y[i] > 0 and y[i - 1] < 0.5 else np.exp(-y[i]) * 0.3
+    return y.sum()
+
+
+def largest_of_each_row(x):
+    y = x.copy()
+    for _ in range(2):
+        for i in range(y.shape[0]):
+            k = np.argmax(y[i])
+            y[i, k] = y[i, k] * y[i, 0]
+            y[i] = np.sin(y[i])
+    return y.sum()
+
+
+def whole_slices(x):
+    y = x.copy()
+    for _ in range(3):
+        y[1:-1] = y[1:-1] * y[:-2] + 0.1 * np.sin(y[2:])
+        y[0] *= 0.5 * y[1]
+    return (y * y).sum()
+
+
+def pivoting(x):
+    y = x.copy()
+    n, m = y.shape
+    for k in range(n):
+        p = k
+        for i in range(k + 1, n):
+            if abs(y[i, k]) > abs(y[p, k]):
+                p = i
+        for j in range(m):
+            y[k, j], y[p, j] = y[p, j], y[k, j]
+        for i in range(k + 1, n):
+            f = y[i, k] / y[k, k]
+            for j in range(k, m):
+                y[i, j] -= f * y[k, j]
+    return (y[:, n:] ** 2).sum()
+
+
+def nested_function(x):
+    def joined(a, b):
+        return np.tanh(a * b)
+
+    s = 0.3
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            s = joined(s + x[i, j], x[i, j - 1]) + s
+    return s
+
+
+def early_return(x):
+    s = 1.0
+    for i in range(x.shape[0]):
+        s = s * x[i] + np.cos(s)
+        if s > 1.2:
+            return s * s
+    return s
+
+
 SHORT, LONG = 5, 7
 EDGES = np.array([[0, 1], [1, 2], [2, 0], [3, 1], [-1, 0]])
 FIRST, COLUMN = np.array([0, 2, 2, 5, 6]), np.array([0, 3, 1, 1, 2, 0])
@@ -783,4 +896,14 @@ PROGRAMS = {
     partial_sort: [(spread(6),), (spread(2),)],
     clipped: [(1.5 * normal(LONG),), (normal(1),)],
     mesh: [(normal(4), EDGES), (normal(5), EDGES[:2])],
+    softmax_in_place: [(normal(3, 5),), (normal(2, 4)[::-1],)],
+    local_arrays: [(normal(3, 5),), (normal(2, 1),)],
+    damped_rows: [(normal(3, 5),), (0.01 * normal(2, 4),)],
+    loops_inside_of_loops: [(abs(normal(3, 5)),), (-abs(normal(3, 4)),)],
+    conditional_expressions: [(normal(3, 5),), (normal(1, 4),)],
+    largest_of_each_row: [(normal(3, 5),), (normal(2, 4),)],
+    whole_slices: [(normal(5, 3),), (normal(4, 2),)],
+    pivoting: [(normal(3, 5),), (normal(2, 5),)],
+    nested_function: [(normal(3, 5),), (normal(2, 2),)],
+    early_return: [(normal(LONG),), (np.full(4, 0.1),)],
 }

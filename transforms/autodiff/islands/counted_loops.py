@@ -6,8 +6,8 @@
       ...                                              %n = nest.load %count[] ; %k = nest.load %before[]
     }                                                  nest.for "while" %t = 0 to %n { ... }       // number %k + %t in all
 
-A `nest.for` whose bounds are computed in the island stays as it is. Loops inside of loops that are counted are counted next:
-the island runs once more for each level.
+A `nest.for` whose bounds are computed in the island keeps them, and stops after so many iterations. Loops inside of loops
+that are counted are counted next: the island runs once more for each level.
 """
 
 from __future__ import annotations
@@ -168,12 +168,14 @@ def _known(loop: Operation, starts: SSAValue, numbers: SSAValue, at: AffineList)
             block.insert_op_before(op, loop)
         return cast.result
 
-    start = read(starts)
+    start, number = read(starts), read(numbers)
     if isinstance(loop, ForOp):
+        # Not more often than it was counted, should a sum in its bounds be rounded otherwise.
+        last = loop.lower.plus(AffineList.of(number).times(loop.step_value))
+        loop.set_bounds(loop.lower, loop.upper.concat(last))
         return start, loop
     assert isinstance(loop, scf.WhileOp)
     condition, body = loop.before_region.block, loop.after_region.block
-    number = read(numbers)
     inner = Block(arg_types=[IndexType()])
     inner.args[0].name_hint = "t"
     if _leaves_something(loop):

@@ -107,7 +107,7 @@ class Places:
             if isinstance(value.owner, Block):
                 known[value] = self._primal.original[value.owner.parent_op()].iv  # pyright: ignore
             elif value not in known:
-                known[value] = self._primal.original[value.owner].results[0]
+                known[value] = self._primal.original[value.owner].results[value.index]  # pyright: ignore
         return places.substitute_all(known)
 
     def copy_of(self, op: Operation) -> Operation:

@@ -172,7 +172,10 @@ class Recompute(_Values):
     def place_of(self, load: LoadOp) -> tuple[SSAValue, AffineList]:
         kind = self.primal.readable(load)
         if kind is None:
-            assert not self._is_final, "what is gone has a tape"
+            if self._is_final:
+                raise refused(
+                    load, f"it needs what {buffer_name(load.memref)} holds here, which is overwritten"
+                )
             self.is_gone = True
             return AllocOp("gone", MemRefType(load.result.type, [])).memref, AffineList.of()
         owner = load.memref.owner

@@ -34,9 +34,16 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import Block
 
 from ....analysis.machine import LINE_BYTES
-from ....analysis.nest.loop_structure import loops_in, perfect_band, sole_inner_loop
+from ....analysis.nest.loop_structure import (
+    enclosing_function,
+    loops_in,
+    perfect_band,
+    sole_inner_loop,
+    trip_count,
+)
 from ....analysis.nest.sets.access_patterns import SCATTERED, SEVERAL, UNIT, access_patterns
 from ....analysis.nest.sets.dependence import Dependences
+from ....analysis.nest.sets.integer_sets import System
 from ....analysis.nest.values.trip_counts import largest_extent
 from ....dialects.nest import AccumulateOp, ForOp, StoreOp
 from ...nest.loops.cut import cut, why_not_cut
@@ -109,6 +116,8 @@ def share_reduction(loop: ForOp, steps: Steps) -> Parts | None:
         when = f"extent({loop.label}) >= {_fewest(loop)}"
         if why_not_specialise(loop, when) is not None or why_not_split(loop, BLOCK) is not None:
             return None
+        if not _may_run(loop, _fewest(loop)):
+            return None  # what it adds up is nothing then: nobody could prove that it carries a reduction
         loop, short = steps.do(specialise, loop, when=when)
         if is_innermost:
             loop, _, *tail = steps.do(split, loop, factor=BLOCK)
@@ -121,6 +130,19 @@ def share_reduction(loop: ForOp, steps: Steps) -> Parts | None:
     if is_innermost and extent is not None:
         outer = _side_by_side(outer, loop, parts, steps)
     return Parts(outer, [combine, *([] if rest is None else [rest])], short)
+
+
+def _may_run(loop: ForOp, times: int) -> bool:
+    """Whether a loop of reductions may run so many times, and reach them."""
+    trips = trip_count(loop)
+    update = next((op for op in loop.walk() if isinstance(op, AccumulateOp)), None)
+    if trips is None or len(trips) != 1 or update is None:
+        return True
+    system = System(enclosing_function(loop))
+    system.require_reached(update, "s")
+    (count,) = system.expressions(trips, "s")
+    system.require(f"{count} >= {times}")
+    return system.has_solution()
 
 
 def _side_by_side(outer: ForOp, loop: ForOp, parts: int, steps: Steps) -> ForOp:

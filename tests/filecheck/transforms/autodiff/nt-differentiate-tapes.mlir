@@ -175,3 +175,36 @@ func.func @of_divided(%x: tensor<8x8xf64>, %c: tensor<8x8xf64>) -> tensor<8x8xf6
   %gx = nt.vjp replay @divided(%x : tensor<8x8xf64>) cotangents(%c : tensor<8x8xf64>) wrt [0] of [0] -> (tensor<8x8xf64>)
   func.return %gx : tensor<8x8xf64>
 }
+
+func.func private @rows(%x: tensor<8xf64>, %first: tensor<5xi64>) -> tensor<8xf64> {
+  %r = nt.loops ins(%first : tensor<5xi64>) outs(%x : tensor<8xf64>) {
+  ^bb0(%f: memref<5xi64>, %y: memref<8xf64>):
+    nest.for "i" %i = 0 to 4 {
+      %a = nest.load %f[%i] : memref<5xi64>
+      %b = nest.load %f[%i + 1] : memref<5xi64>
+      %lo = arith.index_cast %a : i64 to index
+      %hi = arith.index_cast %b : i64 to index
+      nest.for "k" %k = %lo to %hi {
+        %v = nest.load %y[%i] : memref<8xf64>
+        %p = math.sin %v : f64
+        nest.store %p, %y[%i] : memref<8xf64>
+      }
+    }
+  }
+  func.return %r : tensor<8xf64>
+}
+
+// A loop between bounds that are read is counted, and does not run more often than that.
+// CHECK-LABEL: func.func @of_rows
+// CHECK: nest.for "k"
+// CHECK: %y_tape = nt.empty sizes({{.*}}) : tensor<?xf64>
+// CHECK: %[[LO:.+]] = arith.index_cast
+// CHECK: %[[HI:.+]] = arith.index_cast
+// CHECK: %[[BEFORE:.+]] = arith.index_cast
+// CHECK: %[[COUNT:.+]] = arith.index_cast
+// CHECK: nest.for "k" %[[K:.+]] = %[[LO]] to min(%[[HI]], %[[LO]] + %[[COUNT]]) {
+// CHECK: nest.store {{.*}}[%[[K]] + %[[BEFORE]] - %[[LO]]] : memref<?xf64>
+func.func @of_rows(%x: tensor<8xf64>, %first: tensor<5xi64>, %c: tensor<8xf64>) -> tensor<8xf64> {
+  %gx = nt.vjp replay @rows(%x, %first : tensor<8xf64>, tensor<5xi64>) cotangents(%c : tensor<8xf64>) wrt [0] of [0] -> (tensor<8xf64>)
+  func.return %gx : tensor<8xf64>
+}
