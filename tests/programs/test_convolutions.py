@@ -3,6 +3,8 @@
 The elements are small integers, so that every order of a sum gives the same bits.
 """
 
+import re
+
 import nestor as nt
 import numpy as np
 import pytest
@@ -102,6 +104,24 @@ def test_edges_of_tiles_stay_in_registers():
     x, w = integers(1, 4, 6, 28), integers(21, 4, 3, 3, seed=1)
     assert "vector.gather" not in nt.jit(bordered).lower(x, w).as_text("scf")
     agrees(bordered, x, w)
+
+
+def activated(x, w):
+    return np.tanh(nn.conv2d(x, w) / 64)
+
+
+@pytest.mark.parametrize("outputs", [12, slow(9), slow(24), slow(40)])
+@pytest.mark.parametrize("function", [activated, plain])
+def test_sums_of_channels_that_do_not_fill_a_vector_stay_in_registers(outputs, function):
+    """Whether a nest of its own reads the result (the tangent does) or none does: no masked access to what LLVM keeps."""
+    x, w = integers(2, 4, 5, 32), integers(outputs, 4, 3, 3, seed=1)
+    text = nt.jit(function, machine="x86-64-v4").lower(x, w).as_text("scf")
+    buffers = re.findall(r"(%\S+) = memref.alloca.*memref<(?:1x)*10x\d+xf32>", text)
+
+    assert buffers
+    for buffer in buffers:
+        assert not re.search(rf"vector.masked(load|store) {buffer}\[", text)
+    agrees(function, x, w, tolerance=1e-6)
 
 
 def test_windows():

@@ -122,8 +122,9 @@ def _into_consumer(
         at, place = blocks, None
         if steps.attempt(compute_at, alloc, blocks, storage="here") is None:
             return None
+    kept = (at,) if place is not None else (at, tiles.column)  # sums stay in registers inside of the latter
     for loop in [*enclosing_loops(sum_.sums), *_first_loops(sum_)]:
-        if loop is not at and is_inside(loop, at or blocks) and why_not_remove_unit_loop(loop) is None:
+        if loop not in kept and is_inside(loop, at) and why_not_remove_unit_loop(loop) is None:
             steps.do(remove_unit_loop, loop)
     return blocks, place
 

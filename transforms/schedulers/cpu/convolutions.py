@@ -47,7 +47,7 @@ from ....analysis.nest.sets.access_patterns import INVARIANT, UNIT
 from ....analysis.nest.sets.accesses import root_of
 from ....analysis.nest.values.trip_counts import largest_extent
 from ....dialects.diagnostic import NestorError
-from ....dialects.nest import ForOp, LoadOp
+from ....dialects.nest import AllocOp, ForOp, LoadOp
 from ...nest.loops.fuse import fuse
 from ...nest.loops.normalise import add_unit_loop, remove_unit_loop, why_not_remove_unit_loop
 from ...nest.loops.reorder import reorder, why_not_reorder
@@ -56,6 +56,7 @@ from ...nest.mapping.parallel import why_not_parallel
 from ...nest.memory.cache_read import cache_read, why_not_cache_read
 from ...nest.memory.cache_write import cache_write
 from ...nest.memory.prefetch import prefetch
+from ...nest.memory.resize_buffer import resize_buffer
 from ...nest.memory.transform_layout import transform_layout, why_not_transform_layout
 from ...nest.rewrite.steps import UNRECORDED, Steps
 from ...nest.rewrite.trials import trial
@@ -148,6 +149,8 @@ def tile_convolution(
     if place is None:
         place = tiles.column
         _keep_sums(sum_, tiles, width, steps)
+    elif isinstance(alloc := sum_.result.owner, AllocOp):
+        _fill_vectors(alloc, width, steps)
     outermost = enclosing_loops(sum_.sums)[0]
     if share is not None and why_not_parallel(outermost) is None:
         pairs = [loop for pair in tiles.inner for loop in pair]
@@ -171,6 +174,8 @@ def tile_convolution(
         for op in list(loop.body.block.ops):
             if isinstance(op, ForOp) and not is_inside(sum_.sums, op):
                 rest(op)
+    if place is tiles.column and why_not_remove_unit_loop(place) is None:
+        steps.do(remove_unit_loop, place)
     return True
 
 
@@ -231,16 +236,24 @@ def _keep_sums(sum_: Convolution, tiles: Tiles, width: int, steps: Steps) -> Non
         if (
             made := steps.attempt(cache_write, sum_.result, tiles.column, init=init, name="sums")
         ) is not None:
-            _, *copies = made
+            sums, *copies = made
             break
     else:
         return
+    _fill_vectors(sums, width, steps)
     for copy in copies:
         if copy is not None:
             *rows, lane = loops_in(copy)
             mark_lanes(lane, width, steps)
             for loop in rows:
                 mark_unrolled(loop, steps)
+
+
+def _fill_vectors(sums: AllocOp, width: int, steps: Steps) -> None:
+    """Let rows of a buffer of sums be whole vectors: with elements for all lanes, it stays in registers under a mask too."""
+    *_, columns = sums.memref.type.get_shape()
+    if 0 <= columns < width:
+        steps.attempt(resize_buffer, sums, dimension=len(sums.memref.type.get_shape()) - 1, size=width)
 
 
 def _pack(
