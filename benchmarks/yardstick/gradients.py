@@ -255,6 +255,59 @@ def _cell_arguments(rng, d):
     return [*states, weights(rng, d.k, 4 * d.n), weights(rng, d.n, 4 * d.n), normal(rng, 4 * d.n)]
 
 
+def lstm(xs, h, c, w, u, bias):
+    total = FLOAT(0)
+    for t in range(xs.shape[0]):
+        h, c = networks.lstm_cell(xs[t], h, c, w, u, bias)
+        total = total + h.sum()
+    return total + c.sum()
+
+
+def _lstm_jax(jax, jnp):
+    cell = networks._cell_jax(jax, jnp)
+
+    def loss(xs, h, c, w, u, bias):
+        def step(state, x):
+            state = cell(x, *state, w, u, bias)
+            return state, state[0].sum()
+
+        (_, c), sums = jax.lax.scan(step, (h, c), xs)
+        return sums.sum() + c.sum()
+
+    return loss
+
+
+def _lstm_torch(torch):
+    cell = networks._cell_torch(torch)
+
+    def loss(xs, h, c, w, u, bias):
+        total = 0
+        for x in xs.unbind():
+            h, c = cell(x, h, c, w, u, bias)
+            total = total + h.sum()
+        return total + c.sum()
+
+    return loss
+
+
+def _lstm_arguments(rng, d):
+    return [normal(rng, d.t, d.b, d.k), *_cell_arguments(rng, d)[1:]]
+
+
+def encoder_layer(*arrays):
+    return networks.encoder_layer(*arrays).sum()
+
+
+def _encoder_jax(jax, jnp):
+    layer = networks._encoder_jax(jax, jnp)
+    return lambda *arrays: layer(*arrays).sum()
+
+
+def _encoder_torch(torch):
+    layer = networks._encoder_torch(torch)
+    return lambda *arrays: layer(*arrays).sum()
+
+
 def conv_net(x, w, dense):
     y = nn.max_pool(nn.relu(nn.conv(x, w)), (2, 2))
     return -nn.log_softmax(y.reshape(y.shape[0], -1) @ dense, axis=-1)[:, 0].mean()
@@ -366,6 +419,28 @@ ROWS = [
         lambda d: 24 * d.b * d.n * (d.k + d.n),
         _cell_jax,
         _cell_torch,
+    ),
+    gradient_row(
+        "grad-lstm",
+        "gradients of an LSTM over 20 steps, batch 64, 256 states",
+        {"t": 20, "b": 64, "k": 256, "n": 256},
+        {"t": 3, "b": 3, "k": 4, "n": 5},
+        _lstm_arguments,
+        lstm,
+        lambda d: 24 * d.t * d.b * d.n * (d.k + d.n),
+        _lstm_jax,
+        _lstm_torch,
+    ),
+    gradient_row(
+        "grad-encoder-layer",
+        "gradients of an encoder layer (8, 128, 512), 8 heads",
+        {"b": 8, "t": 128, "f": 512, "g": 2048},
+        {"b": 2, "t": 5, "f": 16, "g": 24},
+        networks._encoder_arguments,
+        encoder_layer,
+        lambda d: 3 * networks._encoder_operations(d),
+        _encoder_jax,
+        _encoder_torch,
     ),
     gradient_row(
         "grad-conv-net",
