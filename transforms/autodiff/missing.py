@@ -5,6 +5,7 @@ from __future__ import annotations
 from xdsl.ir import Operation
 
 from ...dialects.diagnostic import NestorError, fail
+from ...dialects.nt.ops import ReduceOp
 
 
 def missing(op: Operation) -> NestorError:
@@ -19,4 +20,6 @@ def missing(op: Operation) -> NestorError:
 def described(op: Operation) -> str:
     """The operation, in words."""
     target = op.properties.get("target") or op.properties.get("label")
+    if isinstance(op, ReduceOp):
+        target = op.combiner
     return f"'{op.name}'" if target is None else f"'{op.name} {target}'"

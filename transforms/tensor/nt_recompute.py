@@ -26,6 +26,8 @@ in fusions, at the point itself; results that the same fusions use are decided o
 is stored and what is computed again (partition.py): in place of two results, what both are made of may be stored. Results
 of reductions are never computed again: they are loaded. What derivatives keep of the forward program (residuals) is
 decided here, with everything else that fusions hand to each other.
+
+A mask of random numbers (that of dropout) is never stored: its users draw it again from its counters, which are numbers.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ from dataclasses import dataclass
 from math import inf
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType, i1
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -43,6 +45,7 @@ from xdsl.traits import Pure
 
 from ...dialects.attributes import NT_ALIAS_SET, NT_MUTATED
 from ...dialects.nt import FusionOp, LoopsOp, ReduceOp, YieldOp
+from ...dialects.nt.elementwise_ops import ELEMENTWISE_OPS
 from ...dialects.nt.ops import element_of, shape_of
 from ...dialects.nt.types import width_of
 from ...dialects.nt.work import Effort, Role, effort_of, role_of
@@ -184,7 +187,7 @@ def _plan(fusion: FusionOp, users: tuple[FusionOp, ...]) -> _Plan | None:
     values = [inside[k] for k, r in enumerate(fusion.results_) if tuple(_users(r) or ()) == users]
     body, count = fusion.body.block, len(users)
     loaded = {v for user in users for op in user.body.block.ops for v in op.operands}
-    rows = _Rows(fusion)
+    rows, redrawn = _Rows(fusion), _random_masks(fusion)
     points = max(_elements(r) for op in body.ops for r in op.results if isinstance(r.type, TensorType))
     prices: dict[SSAValue, Prices] = {}
     rest = list(values)
@@ -204,12 +207,14 @@ def _plan(fusion: FusionOp, users: tuple[FusionOp, ...]) -> _Plan | None:
             store = inf
         compute = inf
         smaller = role_of(op) is Role.COMPUTES and _elements(v) < _elements(values[0])
-        if not isinstance(op, ReduceOp) and not smaller:
+        if not isinstance(op, ReduceOp) and (not smaller or v in redrawn):
             work = EFFORT_BYTES[effort_of(op)] if role_of(op) is Role.COMPUTES else 0.0
             compute = work * _elements(v) * count
         operands = [] if compute == inf else list(op.operands)
         if role_of(op) is not Role.COMPUTES and not isinstance(op, ReduceOp):
             store = inf  # a view or a number: what it is of is stored
+        if v in redrawn and not is_stored:
+            store = inf
         prices[v] = Prices(store, compute, operands)
         rest += operands
     if not any(prices[v].compute < inf for v in values):
@@ -253,6 +258,29 @@ def _users(value: SSAValue) -> list[FusionOp] | None:
             return None
         users[fusion] = None
     return sorted(users, key=id)
+
+
+def _random_masks(fusion: FusionOp) -> set[SSAValue]:
+    """The bool values of a fusion that random numbers decide alone, and all that these are computed from."""
+    numbers: dict[SSAValue, bool] = {}  # what no array decides: whether it is random
+    for op in fusion.body.block.ops:
+        operands = [v for v in op.operands if isinstance(v.type, TensorType)]
+        if isinstance(op, ReduceOp) or op.regions or not all(v in numbers for v in operands):
+            continue
+        random = isinstance(op, ELEMENTWISE_OPS["philox"]) or any(numbers[v] for v in operands)
+        numbers.update(dict.fromkeys(op.results, random))
+    found: set[SSAValue] = set()
+    rest = [
+        v
+        for v, random in numbers.items()
+        if random and isinstance(v.type, TensorType) and element_of(v) == i1
+    ]
+    while rest:
+        v = rest.pop()
+        if v in numbers and v not in found:
+            found.add(v)
+            rest += v.owner.operands  # pyright: ignore
+    return found
 
 
 class _Rows:

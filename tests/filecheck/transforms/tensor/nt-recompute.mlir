@@ -103,3 +103,36 @@ func.func @written(%x: tensor<64xf32> {nt.mutated}) -> (tensor<f32>, tensor<64xf
   } : tensor<f32>
   func.return %s, %w : tensor<f32>, tensor<64xf32>
 }
+
+// A mask that random numbers decide is drawn again from its counters by what needs it.
+// CHECK-LABEL: @dropped
+// CHECK: %{{\S+}} = nt.fusion "y" {
+// CHECK: nt.yield %{{\S+}} : tensor<512xf32>
+// CHECK: nt.fusion "g" {
+// CHECK: nt.philox
+// CHECK: nt.less
+// CHECK: nt.select
+func.func @dropped(%x: tensor<512xf32>, %key: i64, %c: tensor<512xf32>) -> (tensor<512xf32>, tensor<512xf32>) {
+  %y, %m = nt.fusion "y" {
+    %0 = nt.iota : tensor<512xi64>
+    %1 = nt.cast %0 : tensor<512xi64> -> tensor<512xui64>
+    %2 = nt.from_scalar %key : i64 -> tensor<i64>
+    %3 = nt.cast %2 : tensor<i64> -> tensor<ui64>
+    %4 = nt.broadcast %3 along [] : tensor<ui64> -> tensor<512xui64>
+    %5 = nt.philox %1, %4, %4 : tensor<512xui64>
+    %6 = nt.constant dense<1000000000> : tensor<ui64>
+    %7 = nt.broadcast %6 along [] : tensor<ui64> -> tensor<512xui64>
+    %8 = nt.less %5, %7 : tensor<512xui64>
+    %9 = nt.constant dense<0.0> : tensor<f32>
+    %10 = nt.broadcast %9 along [] : tensor<f32> -> tensor<512xf32>
+    %11 = nt.select %8, %x, %10 : tensor<512xf32>
+    nt.yield %11, %8 : tensor<512xf32>, tensor<512xi1>
+  } : tensor<512xf32>, tensor<512xi1>
+  %g = nt.fusion "g" {
+    %12 = nt.constant dense<0.0> : tensor<f32>
+    %13 = nt.broadcast %12 along [] : tensor<f32> -> tensor<512xf32>
+    %14 = nt.select %m, %c, %13 : tensor<512xf32>
+    nt.yield %14 : tensor<512xf32>
+  } : tensor<512xf32>
+  func.return %y, %g : tensor<512xf32>, tensor<512xf32>
+}
