@@ -123,7 +123,9 @@ def computes_again(buffer: SSAValue, loop: ForOp) -> bool:
 _CHEAP = (
     *(arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.NegfOp, arith.SelectOp, arith.ConstantOp, LoadOp),
     *(arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.ExtFOp, arith.TruncFOp, arith.IndexCastOp),
+    *(arith.DivfOp, arith.CmpfOp, arith.MaximumfOp, arith.MinimumfOp, arith.SIToFPOp),
 )
+"""What is done again for each term: less than what vectors of elements save."""
 
 
 # ---- what is added, and whether it can be moved -----------------------------------------------------
