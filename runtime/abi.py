@@ -21,10 +21,10 @@ import numpy as np
 
 from ..dialects.diagnostic import NestorError
 from ..dialects.records import record
-from ..lowering.abi.error_codes import FACTS, RAISED_WORDS
+from ..lowering.abi.error_codes import RECORD_WORDS
 
-ERROR_WORDS = FACTS + RAISED_WORDS
-"""Words of the error record: code, site, value, extent, and the numbers of a `raise`."""
+ERROR_WORDS = RECORD_WORDS
+"""Words of the error record: code, site, value, extent, the numbers of a `raise`, and when signals were handled."""
 
 ErrorRecord = ctypes.c_int64 * ERROR_WORDS
 

@@ -45,6 +45,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
     ),
     # upstream -> llvm; what is left to simplify, LLVM does
     "cpu-to-llvm": (
+        "cut-long-loops",
         "expand-division",
         "expand-math",
         "convert-to-llvm",

@@ -47,6 +47,7 @@ PASSES: dict[str, str] = {
     "convert-nest-to-gpu": "lowering.nest_to_gpu.convert:ConvertNestToGpuPass",
     "gpu-plan-memory": "lowering.nest_to_gpu.plan_memory:GpuPlanMemoryPass",
     # upstream -> llvm
+    "cut-long-loops": "lowering.to_llvm.cut_long_loops:CutLongLoopsPass",
     "expand-division": "lowering.to_llvm.expand_division:ExpandDivisionPass",
     "expand-math": "lowering.math.expand_math:ExpandMathPass",
     "convert-to-llvm": "lowering.to_llvm.convert:ConvertToLlvmPass",

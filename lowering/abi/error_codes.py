@@ -11,6 +11,9 @@ UNBOUND_LOCAL_ERROR = 8
 RAISED = 9
 """A `raise` was reached: its site says which, the words after the fourth are the numbers that it is raised with."""
 
+INTERRUPTED = 10
+"""A handler of a signal raised: the words after the fourth are the type, the value and the traceback of its exception."""
+
 ERROR_CODES: dict[str, int] = {
     "IndexError": INDEX_ERROR,
     "AssertionError": ASSERTION_ERROR,
@@ -21,6 +24,7 @@ ERROR_CODES: dict[str, int] = {
     "CallError": CALL_ERROR,
     "UnboundLocalError": UNBOUND_LOCAL_ERROR,
     "Raised": RAISED,
+    "Interrupted": INTERRUPTED,
 }
 """The first word of an error record, by the exception that the caller raises (`nestor.kind` of a check)."""
 
@@ -29,6 +33,15 @@ FACTS = 4
 
 RAISED_WORDS = 16
 """The words after those: the maximum count of numbers that a `raise` is given."""
+
+LAST_POLL = FACTS + RAISED_WORDS
+"""The word after those: when the kernel last let Python handle signals, in cycles of the processor's clock."""
+
+RECORD_WORDS = LAST_POLL + 1
+"""The words of an error record."""
+
+POLL = "nestor_poll"
+"""The function that lets Python handle signals where that is due; whether one of them raised."""
 
 RAISE = "nestor_raise_"
 """How the name of a function begins whose call is a `raise` with numbers; their count follows."""

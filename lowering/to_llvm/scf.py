@@ -25,11 +25,11 @@ from ...dialects.attributes import AS_WRITTEN, CUSTOM_CALL, KIND, MATH_FUNCTION,
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.ext.llvm import LoopAnnotationAttr
 from ...dialects.walk import walk
-from ..abi.error_codes import ERROR_CODES, FACTS, RAISE, RAISED
+from ..abi.error_codes import ERROR_CODES, FACTS, POLL, RAISE, RAISED
 from ..abi.handed_over import HAND_OVER
 from .builder import FunctionBuilder, Handler
 from .memref import layout_strides
-from .types import NSW, TILE, VOID, lower_type, make_function
+from .types import NSW, PTR, TILE, VOID, lower_type, make_function
 
 NO_LOOP_TRANSFORMS = LoopAnnotationAttr(BoolAttr.from_bool(True), BoolAttr.from_bool(True))
 """A loop over explicit vectors is what the schedule asked for: LLVM must not vectorize or unroll it again."""
@@ -197,6 +197,8 @@ def _call(b: FunctionBuilder, op: func.CallOp) -> None:
         from .handed_over import hand_over
 
         return hand_over(b, op)
+    if op.callee.string_value() == POLL:
+        return _poll(b, op)
     if (callee := b.module.sources.get(op.callee.string_value())) is not None:
         return _call_kernel(b, op, callee)
     if len(op.results) > 1:
@@ -230,6 +232,12 @@ def _raise(b: FunctionBuilder, op: func.CallOp) -> None:
         b.store(b.value(word), b.gep(b.error(), FACTS + k, i64))
     number = site.value.data if isinstance(site, IntegerAttr) else 0
     b.fail_unless(b.integer(0, i1), RAISED, number)
+
+
+def _poll(b: FunctionBuilder, op: func.CallOp) -> None:
+    """Let Python handle signals where that is due: the error record says when it was asked last."""
+    name = b.module.declare(POLL, [PTR, i1], i1)
+    b.bind(op.results[0], b.call(name, [b.error(), b.value(op.arguments[0])], i1))
 
 
 def _call_kernel(b: FunctionBuilder, op: func.CallOp, callee: func.FuncOp) -> None:
@@ -287,7 +295,7 @@ def _reachable(b: FunctionBuilder, callee: func.FuncOp) -> list[func.FuncOp]:
 
 def declare_external(b_module: object, op: func.FuncOp) -> None:
     """Note a `func.func private @f(f64) -> f64` without a body."""
-    if op.sym_name.data.startswith((RAISE, HAND_OVER)):
+    if op.sym_name.data.startswith((RAISE, HAND_OVER, POLL)):
         return
     if CUSTOM_CALL in op.attributes:
         from .calls import declare_answered

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...lowering.abi.error_codes import FACTS, RAISED_WORDS
+from ...lowering.abi.error_codes import RECORD_WORDS
 from .call_helpers import field
 from .call_kinds import Apart, Kind, Payload
 from .call_layout import (
@@ -54,7 +54,7 @@ class CallMatch:
         self.sizes = f.slot("i64", MAX_OUTPUTS)
         self.strides = f.slot("i64", MAX_RANK)
         self.place = f.slot("ptr")
-        self.error = f.slot("i64", FACTS + RAISED_WORDS)
+        self.error = f.slot("i64", RECORD_WORDS)
         self.status = f.slot("i32")
         self.result = f.slot("ptr")
 

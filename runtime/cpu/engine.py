@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ...analysis.machine import Cpu
+from .interruptions import polling
 from .llvm_machine import binding, lock, target_machine
 from .loop_functions import SCALAR, parted
 from .machine_code import MachineCode
@@ -64,7 +65,7 @@ def _prepare(text: str, level: int | None, target: Cpu | None) -> tuple[llvm.Mod
 
 
 def _optimized(text: str, machine: llvm.TargetMachine, level: int) -> llvm.ModuleRef:
-    module = binding().parse_assembly(answered(text))
+    module = binding().parse_assembly(polling(answered(text)))
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
     module.verify()

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from . import object_loader, threads
+from . import interruptions, object_loader, threads
 from .processor import may_use_tiles
 
 EntryPoint = Callable[[Any, Any], int]
@@ -63,7 +63,8 @@ def load_object(object_code: bytes) -> MachineCode:
 
 def known_symbols() -> dict[str, int]:
     """What the runtime has for compiled code, by name."""
-    found, runtime = dict(threads.addresses()), __name__.rpartition(".")[0].rpartition(".")[0]
+    found = {**threads.addresses(), **interruptions.addresses()}
+    runtime = __name__.rpartition(".")[0].rpartition(".")[0]
     for name in ("printing", "custom_calls"):
         module = sys.modules.get(f"{runtime}.{name}")
         if module is not None:  # else no kernel has been compiled that calls it

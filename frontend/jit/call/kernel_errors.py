@@ -31,6 +31,7 @@ def kernel_error(
         ASSERTION_ERROR,
         CALL_ERROR,
         INDEX_ERROR,
+        INTERRUPTED,
         MEMORY_ERROR,
         OVERFLOW_ERROR,
         RAISED,
@@ -48,6 +49,10 @@ def kernel_error(
     )
     if code == RAISED and "raises" in entry:
         return entry["raises"].error(numbers, place)
+    if code == INTERRUPTED:
+        from ....runtime.cpu.interruptions import interruption
+
+        return interruption(numbers)
     if code == CALL_ERROR:
         from ....runtime.custom_calls import take_error
 
