@@ -87,6 +87,20 @@ def argument_type(name: str, value: Any, *, mutates: bool, group: str | None = N
     return static_type(name, value, group)
 
 
+OPEN = "open"
+"""The text of an integer that is a number of the run like any other: nothing is compiled for its value."""
+
+
+def opened(argument: ArgumentType) -> ArgumentType:
+    """An integer that was baked in, as one of the run."""
+    return ArgumentType(argument.name, "int", np.dtype(np.int64), text=OPEN, group=argument.group)
+
+
+def is_open(argument: ArgumentType) -> bool:
+    """Whether an argument is an integer of the run for whose value nothing may be compiled again."""
+    return argument.kind == "int" and argument.text == OPEN
+
+
 def static_type(name: str, value: Any, group: str | None = None) -> ArgumentType:
     """An argument baked in by its value. Raises UnsupportedError for what can change."""
     refused = why_refused(value)

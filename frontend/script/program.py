@@ -39,7 +39,7 @@ from ...dialects.records import changed
 from ..control.rows import rows_array
 from ..frame.frame import Frame, ReturnSignal
 from ..frame.objects import current, stored
-from ..interface.argument_types import ArgumentType
+from ..interface.argument_types import ArgumentType, is_open
 from ..interface.captured import Captured, Step
 from ..interface.errors import Respecialise, Stopped, UnsupportedError
 from ..interface.forwarders import is_text_made
@@ -268,6 +268,8 @@ class _Lowering:
             element_type(dtype)
         )
         ssa = self._argument(argument, kind, {})
+        if is_open(argument):
+            return Tensor(from_scalar(self.graph, ssa, dtype), dtype, (), True, int)
         if argument.kind == "int":
             atom = Atom(lambda: self._index_argument(ssa), argument=position)
             return Index(Affine.of(atom))

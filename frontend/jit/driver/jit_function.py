@@ -24,6 +24,7 @@ from ...interface.argument_types import (
     argument_type,
     constant_type,
     generalised,
+    is_open,
     overlap_partition,
     static_type,
     without_extents,
@@ -46,6 +47,7 @@ from ..specialise.arguments import (
     plain_function,
     signature_of,
 )
+from ..specialise.opened_integers import as_of
 from ..specialise.options import constant_names, static_names
 from ..specialise.specialiser import COMPILING, Specialiser, Types
 from .adoption import (
@@ -466,7 +468,10 @@ class JitFunction(Specialiser):
         types = self._types(*leaves)
         request = self._request(types, values)
         try:
-            found = self._found(types, leaves)
+            found = self._found(types, leaves) or self._find_open(types)
+            if found is None and not self._families:
+                with collector_paused():
+                    found = self._compile_open(types, values)
             if found is None:
                 found = self._from_disk(request, types, lambda inputs: self._types_with(leaves, inputs))
             if found is None:
@@ -497,7 +502,7 @@ class JitFunction(Specialiser):
                 return self._specialise(key, leaves)
             key = (program.inputs.key, self._signature_key(call[0], call[1]))
         # Lowering may have baked arguments in: the types of the program say which.
-        types = self._types(*call)
+        types = as_of(program.arguments, self._types(*call))
         if program.inputs and not self._is_for(program, types):
             return self._specialise(self._signature_key(names, values), leaves)
         invocation = self._invocations[key] = self._invocation(program, kernel, types, call[1])
@@ -543,7 +548,7 @@ class JitFunction(Specialiser):
     ) -> None:
         """Let calls like this one run natively, where they can. Such a call has been answered: what fails now is not its
         failure. `values` are those of the leaves, and of the arrays that were found outside."""
-        if not self._can_be_native or invocation.touches:
+        if not self._can_be_native or invocation.touches or any(map(is_open, invocation.program.arguments)):
             return
         try:
             with COMPILING:

@@ -18,7 +18,14 @@ from ....lowering.abi.error_codes import RAISE
 from ....runtime import disk_cache
 from ....runtime.cpu import fast_call
 from ....runtime.fork_lock import QuietLock
-from ...interface.argument_types import ArgumentType, binding, generalised, static_type, without_extents
+from ...interface.argument_types import (
+    ArgumentType,
+    binding,
+    generalised,
+    is_open,
+    static_type,
+    without_extents,
+)
 from ...interface.errors import Respecialise, UnsupportedError
 from ...interface.outside_arrays import NO_INPUTS, Input, Inputs, are_few_integers
 from ...interface.source import source_of
@@ -26,6 +33,7 @@ from ...interface.spec import ScalarSpec
 from ...interface.static_values import is_object
 from ..disk import stored_programs as disk
 from .arguments import seems_to_write
+from .opened_integers import names_to_open, with_opened
 from .options import dynamic_mode, fastmath_flags, machine_name, strict_mode
 
 if TYPE_CHECKING:
@@ -46,6 +54,9 @@ MOST_PROGRAMS = 128
 """Maximum number of programs of a function that are kept, where NESTOR_PROGRAMS does not say another: one for each value of
 an integer that extents depend on would be without end. What was called longest ago goes first."""
 
+OPENING = ("cpu", "interp", "cuda-sim")
+"""Targets for which integers that programs were compiled for become numbers of the run."""
+
 MAX_ATTEMPTS = 16
 """Maximum number of rounds of lowering, each with more known at compile time."""
 
@@ -65,6 +76,9 @@ class Specialiser(fast_call.NativeCallable):
 
     _takes_outside: ClassVar[bool] = True
     """Whether arrays from outside are arguments of programs."""
+
+    _static: Any
+    """The parameters whose values are to be compiled in."""
 
     _libraries: Any
     """What knows the arrays of other libraries."""
@@ -100,6 +114,8 @@ class Specialiser(fast_call.NativeCallable):
         self._installed: WeakValueDictionary[int, fast_call.Entry] = WeakValueDictionary()
         """The native entries, by the identity of their programs."""
         self._rigid: set[Any] = set()
+        self._open: dict[frozenset[str], bool] = {}
+        """The sets of integers that were to be numbers of the run, and whether there are such programs."""
         self._log: list[str] = []
         self._entries: dict[int, fast_call.Entry] = {}
         self._words: Any = None
@@ -141,6 +157,33 @@ class Specialiser(fast_call.NativeCallable):
             if program.inputs.key == inputs.key and self._fits(program, types) and self._still_valid(program):
                 return program, kernel
         return None
+
+    def _find_open(self, types: Types) -> tuple[Program, Kernel] | None:
+        """A program that takes integers of a call as numbers of the run, for which others are compiled."""
+        for names, is_there in self._open.items():
+            as_open = with_opened(types, names) if is_there else None
+            if as_open is not None and (found := self._find(as_open)) is not None:
+                return found
+        return None
+
+    def _compile_open(self, types: Types, values: Sequence[Any]) -> tuple[Program, Kernel] | None:
+        """Such a program, where enough others have been compiled for values of these integers, and lowering allows it."""
+        if not self._baked or self.target not in OPENING:
+            return None
+        names = names_to_open(types, self._baked - set(self._static), self._compiled)
+        if not names or self._open.get(names) is False:
+            return None
+        as_open = with_opened(types, names)
+        assert as_open is not None
+        baked = set(self._baked)
+        try:
+            program, kernel = self._compile_for(as_open, values)
+        except NestorError as error:
+            self._log.append(f"{', '.join(sorted(names))}: a program for each value: {error}")
+            program = kernel = None
+        found = self._find(as_open)
+        self._open[names] = found is not None and self._baked == baked and found[0] is program
+        return (program, kernel) if self._open[names] else None  # pyright: ignore
 
     @staticmethod
     def _fits(program: Program, types: Types) -> bool:
@@ -249,7 +292,7 @@ class Specialiser(fast_call.NativeCallable):
         self._compiled.clear()
         self._of_objects.clear()
         self._recent.clear()
-        for found in (self._baked, self._written, self._rigid):
+        for found in (self._baked, self._written, self._rigid, self._open):
             found.clear()
         self._mutates = None
         self._spreads = False
@@ -269,6 +312,8 @@ class Specialiser(fast_call.NativeCallable):
 
     def _request(self, types: Types, values: Sequence[Any]) -> disk.Request | None:
         """What is asked of the disk for these arguments; None where nothing is."""
+        if any(map(is_open, types)):
+            return None
         is_kept = self.target == "cpu" and self._on_disk and isinstance(self.function, FunctionType)
         if not is_kept or not disk_cache.is_on():
             return None

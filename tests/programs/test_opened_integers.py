@@ -1,0 +1,162 @@
+"""Integers that extents, slices and powers depend on: two programs for two values, then one for all others."""
+
+import nestor as nt
+import numpy as np
+import pytest
+
+A = np.arange(50.0)
+
+
+def head(a, n):
+    return a[:n].sum(), a[n:] * 2
+
+
+def view(a, n):
+    return a[:n]
+
+
+def zeros(a, n):
+    return np.zeros(n) + 1, np.ones((n, 2)), np.arange(n) * n
+
+
+def powers(a, n):
+    return (a + 1) ** n, n**2, n * 0.5
+
+
+def shifted(a, n):
+    return a[n + 1 :] - a[: -n - 1]
+
+
+def kept(a, n):
+    return n, -n, a[: n + 2]
+
+
+def stored(a, n):
+    b = np.zeros(len(a))
+    b[:n] = a[:n]
+    a[n : n + 2] = n
+    return b
+
+
+def rolled(a, n):
+    return np.roll(a, n)
+
+
+def equal(got, want):
+    if isinstance(want, tuple):
+        assert len(got) == len(want)
+        for one, other in zip(got, want, strict=True):
+            equal(one, other)
+        return
+    assert type(got) is type(want)
+    assert getattr(got, "dtype", None) == getattr(want, "dtype", None)
+    np.testing.assert_allclose(got, want, rtol=1e-14)
+
+
+VALUES = (3, 5, 0, 7, 1, 12, -1, 2, 49, 5, 3, 60)
+
+
+@pytest.mark.parametrize("f", [head, view, zeros, powers, shifted, kept, stored], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("target", ["cpu", "interp"])
+def test_values(f, target):
+    compiled = nt.jit(f, target=target)
+    values = [n for n in VALUES if not (f in (zeros, shifted) and n < 0) and not (f is powers and n > 12)]
+    for n in values:
+        a, b = A.copy(), A.copy()
+        equal(compiled(a, n), f(b, n))
+        np.testing.assert_array_equal(a, b)
+    negative = sum(n < 0 for n in values)
+    assert compiled.cache_info()["compiled"] <= 3 + negative
+    for n in values:  # and again, in the other order of what is found
+        equal(compiled(A.copy(), n), f(A.copy(), n))
+    assert compiled.cache_info()["compiled"] <= 3 + negative
+
+
+def test_cuda_sim():
+    compiled = nt.jit(head, target="cuda-sim")
+    for n in (3, 5, 7, 0, 9):
+        equal(compiled(A, n), head(A, n))
+
+
+def test_results_share_memory_as_in_numpy():
+    compiled = nt.jit(view)
+    for n in VALUES:
+        a = A.copy()
+        got = compiled(a, n)
+        assert np.shares_memory(got, a) == np.shares_memory(view(a, n), a)
+        got[...] = -1
+        np.testing.assert_array_equal(a[:n], np.full(len(a[:n]), -1.0))
+
+
+def test_many_values_have_few_programs():
+    compiled = nt.jit(head)
+    for n in range(40):
+        equal(compiled(A, n), head(A, n))
+    assert compiled.cache_info()["compiled"] == 3
+
+
+def test_other_shapes_and_types():
+    """What else changes between calls is as with any argument."""
+    compiled = nt.jit(head)
+    for k, n in enumerate((3, 5, 7, 9, 4, 6, 8)):
+        for dtype in ("f8", "f4"):
+            a = np.arange(20.0 + k % 3).astype(dtype)
+            equal(compiled(a, n), head(a, n))
+    equal(compiled(A, np.int64(4)), head(A, np.int64(4)))
+    equal(compiled(A, True), head(A, True))
+
+
+def between(a, low, high):
+    return a[low:high] * low
+
+
+def test_two_integers():
+    compiled = nt.jit(between)
+    for low in range(4):
+        for high in range(6):
+            equal(compiled(A, low, high), between(A, low, high))
+    assert compiled.cache_info()["compiled"] <= 8
+
+
+def test_what_must_be_known_has_a_program_for_each_value():
+    compiled = nt.jit(rolled)
+    for n in (*range(5), -3, 70):
+        equal(compiled(A, n), rolled(A, n))
+
+
+def test_errors_are_those_of_numpy():
+    compiled = nt.jit(zeros)
+    for n in (2, 3, 4, 5):
+        compiled(A, n)
+    with pytest.raises(ValueError, match="negative"):
+        compiled(A, -1)
+
+    def folded(a, n):
+        return a.reshape(n, -1).sum(axis=1)
+
+    rows = nt.jit(folded)
+    for n in (1, 2, 5, 10, 25, 50):
+        equal(rows(A, n), folded(A, n))
+    with pytest.raises(ValueError):
+        rows(A, 7)
+
+
+def column(a, n):
+    return a.reshape(n, 5)[0]
+
+
+def test_minus_one_keeps_its_meaning():
+    compiled = nt.jit(column)
+    for n in (10, -1, 10):
+        equal(compiled(A, n), column(A, n))
+    compiled(A[:5], 1)
+    compiled(A[:15], 3)
+    compiled(A[:20], 4)
+    equal(compiled(A, -1), column(A, -1))
+
+
+def test_static_arguments_stay_static():
+    compiled = nt.jit(head, static_argnames="n")
+    for n in range(5):
+        equal(compiled(A, n), head(A, n))
+    assert compiled.cache_info()["compiled"] == 5
