@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 PROGRAM = """
-import sys, time
+import signal, sys, time
 import numpy as np
 import nestor as nt
 
@@ -37,6 +37,7 @@ def stencil(x, n):
     return y
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts what is in the background without it
     f = nt.jit(globals()[sys.argv[1]], dynamic=True)
     x = np.arange(float(sys.argv[2]))
     small = f(x, 3)
@@ -61,6 +62,8 @@ def test_interrupt(tmp_path, name, length):
     path.write_text(textwrap.dedent(PROGRAM))
     command = [sys.executable, str(path), name, str(length)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        late = threading.Timer(60, process.kill)
+        late.start()
         try:
             assert process.stdout is not None
             for _ in range(2):
@@ -72,6 +75,7 @@ def test_interrupt(tmp_path, name, length):
                 assert time.monotonic() - began < 15  # a fraction of a second on a machine that has time
             assert process.stdout.readline() == "works\n"
         finally:
+            late.cancel()
             process.kill()
 
 
