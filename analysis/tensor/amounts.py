@@ -82,24 +82,41 @@ class Sizes:
 
     def shape(self, value: SSAValue) -> tuple[int | str, ...]:
         """The extents: numbers, or names and expressions."""
-        return tuple([_text(e) for e in self._extents.of(value)])
+        return tuple([self._text(e) for e in self._extents.of(value)])
 
     def bytes(self, value: SSAValue) -> Amount:
         """How many bytes its elements have."""
         return Amount.product(max(width_of(element_of(value)) // 8, 1), self.shape(value))
 
+    def _text(self, extent: Extent) -> int | str:
+        if isinstance(extent, int | str):
+            return extent
+        if isinstance(extent, SSAValue):
+            return self._of_value(extent)
+        if isinstance(extent, tuple) and len(extent) == 2:
+            first, second = extent
+            if isinstance(first, SSAValue):
+                return f"{first.name_hint or 'value'}.shape[{second}]"
+            return _of_affine(first[0], [self._of_value(v) for v in second])
+        return "?"
 
-def _text(extent: Extent) -> int | str:
-    if isinstance(extent, int | str):
-        return extent
-    if isinstance(extent, SSAValue):
-        return _of_value(extent)
-    if isinstance(extent, tuple) and len(extent) == 2:
-        first, second = extent
-        if isinstance(first, SSAValue):
-            return f"{first.name_hint or 'value'}.shape[{second}]"
-        return _of_affine(first[0], [_of_value(v) for v in second])
-    return "?"
+    def _of_value(self, value: SSAValue) -> int | str:
+        """A number of type index, as an expression in names of the program."""
+        op = value.owner
+        if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
+            return op.value.value.data
+        if isinstance(op, DimOp):
+            return self._text(self._extents.axis(op.tensor, op.axis.value.data))
+        if isinstance(value, BlockArgument) or value.name_hint is not None:
+            return value.name_hint or f"argument {value.index}"  # pyright: ignore
+        if isinstance(op, arith.IndexCastOp | arith.ExtSIOp | arith.TruncIOp | FromScalarOp | ToScalarOp):
+            return self._of_value(op.operands[0])
+        for kinds, form in ((_ARITHMETIC, "({0} {2} {1})"), (_OF_TWO, "{2}({0}, {1})")):
+            if type(op) in kinds:
+                one, other = (self._of_value(v) for v in op.operands)
+                name = kinds[type(op)]
+                return _both(name, one, other) if name in "+-*//%" else form.format(one, other, name)
+        return "?"
 
 
 def _of_affine(expr: AffineExpr, operands: Sequence[int | str]) -> int | str:
@@ -122,22 +139,3 @@ def _both(sign: str, one: int | str, other: int | str) -> int | str:
     if sign == "+" and isinstance(other, int) and other < 0:
         return f"({one} - {-other})"
     return f"({one} {sign} {other})"
-
-
-def _of_value(value: SSAValue) -> int | str:
-    """A number of type index, as an expression in names of the program."""
-    op = value.owner
-    if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
-        return op.value.value.data
-    if isinstance(op, DimOp):
-        return f"{op.tensor.name_hint or 'value'}.shape[{op.axis.value.data}]"
-    if isinstance(value, BlockArgument) or value.name_hint is not None:
-        return value.name_hint or f"argument {value.index}"  # pyright: ignore
-    if isinstance(op, arith.IndexCastOp | arith.ExtSIOp | arith.TruncIOp | FromScalarOp | ToScalarOp):
-        return _of_value(op.operands[0])
-    for kinds, form in ((_ARITHMETIC, "({0} {2} {1})"), (_OF_TWO, "{2}({0}, {1})")):
-        if type(op) in kinds:
-            one, other = (_of_value(v) for v in op.operands)
-            name = kinds[type(op)]
-            return _both(name, one, other) if name in "+-*//%" else form.format(one, other, name)
-    return "?"

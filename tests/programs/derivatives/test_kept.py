@@ -66,6 +66,14 @@ def stencil(u):
     return (s * s).sum()
 
 
+def swept(u):
+    u = u.copy()
+    for _ in range(4):
+        for i in range(1, u.shape[0] - 1):
+            u[i] = np.sin(u[i - 1]) * u[i + 1]
+    return (u * u).sum()
+
+
 def train(w, x, y, rate, steps):
     for _ in range(steps):
         g = nt.grad(lambda v: ((np.tanh(x @ v) - y) ** 2).mean())(w)
@@ -145,6 +153,14 @@ def test_an_island_computes_again():
     said = section(nt.grad(stencil), RNG.standard_normal(30))
     assert re.search(r"s +f64\[30\] +240 bytes +written by the loops at", said)
     assert re.search(r"computed again in the backward half:\n    sin at", said)
+
+
+def test_an_island_keeps_what_it_overwrites():
+    line = np.linspace(0.0, 1.0, 30)
+    one = derivative(nt.grad(swept), line)
+    assert [k.name for k in one.kept if k.name != "u"] and one.total.number == 240 + 2 * 4 * 28 * 8
+    unknown = derivative(nt.jit(nt.grad(swept), dynamic=True), line)
+    assert str(unknown.total) == "64 * max((u_0 - 2), 0) + 8 * u_0"
 
 
 def test_a_derivative_inside_a_program():
