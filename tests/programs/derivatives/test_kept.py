@@ -10,6 +10,7 @@ from nestor.analysis.tensor.residuals import derivatives_in
 from nestor.dialects.nest import AccumulateOp, AllocOp, LoadOp, StoreOp
 from nestor.dialects.nt import halves
 from nestor.dialects.nt.halves import half_of
+from nestor.dialects.nt.ops import LoopsOp
 from nestor.dialects.nt.work import Role, role_of
 from nestor.frontend.jit.specialise.stages import lowered_copy
 from xdsl.dialects.builtin import FusedLoc, MemRefType
@@ -281,7 +282,12 @@ GRADIENTS = [row for row in yardstick.ROWS.values() if row.name.startswith("grad
 @pytest.mark.parametrize("row", GRADIENTS, ids=lambda row: row.name)
 def test_passes_keep_what_locations_say(row):
     functions = fused(row.program, *row.make(small=True))
-    computing = [op for f in functions for op in f.walk() if role_of(op) in (Role.COMPUTES, Role.APART)]
+    computing = [
+        op
+        for f in functions
+        for op in f.walk()
+        if role_of(op) in (Role.COMPUTES, Role.APART) or isinstance(op, LoopsOp)
+    ]
     found = [half_of(op) for op in computing]
     assert {None if half is None else half.is_backward for half in found} == {False, True}
     nests = lowered_copy(nt.jit(row.program).lower(*row.make(small=True)).program.module, ("to-nest",))
