@@ -48,10 +48,7 @@ def check(name, **how):
 
 
 QUICK = (
-    "heat_in_place",
-    "cube",
     "lu",
-    "thomas",
     "product",
     "deriche",
     "soft_dtw",
@@ -59,14 +56,12 @@ QUICK = (
     "floyd_warshall",
     "relaxed",
     "newton_of_each",
-    "kepler",
     "walks",
     "rows_of_a_sparse_matrix",
     "double_pendulum",
     "scatter_add",
     "histogram",
     "bilinear",
-    "partial_sort",
 )
 
 
@@ -83,7 +78,7 @@ def test_by_the_processor(name):
     check(name)
 
 
-@pytest.mark.parametrize("name", some(("carried_number", "until", "walks", "conjugate_gradients", "mesh")))
+@pytest.mark.parametrize("name", some(("carried_number", "until", "walks", "mesh")))
 def test_unknown_extents(name):
     check(name, dynamic=True)
 
@@ -122,7 +117,7 @@ def test_both_modes_agree(name):
     np.testing.assert_allclose(moved, other, rtol=1e-8, atol=1e-8)
 
 
-@pytest.mark.parametrize("name", ["heat_in_place", "product", "carried_number"])
+@pytest.mark.parametrize("name", ["burgers", "product", "carried_number"])
 def test_single_precision(name):
     f = NAMES[name]
     for arguments in PROGRAMS[f]:

@@ -530,7 +530,7 @@ OVERWRITTEN = (
 )
 
 
-@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("dynamic", [pytest.param(False, marks=pytest.mark.slow), True])
 @pytest.mark.parametrize("f", OVERWRITTEN)
 def test_what_is_overwritten_is_kept(f, dynamic):
     check(f, V, dynamic=dynamic)
