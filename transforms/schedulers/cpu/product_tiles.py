@@ -55,7 +55,7 @@ from ..patterns.costs import UNKNOWN_EXTENT, machine_lanes, padded_width
 from ..patterns.products import Product, elementwise_accesses
 from ..patterns.sum_neighbours import SHARES
 from ..patterns.tiles import compute_where_read, mark_lanes, mark_unrolled, pattern_in
-from .vectors import Machine
+from .vectors import Machine, remark_refusal
 
 DEPTH_BYTES, DEPTH_SHARE = 4096, 256
 """Terms of the sum in a block, times the bytes of one, at most: so many, or as many as a part of the second-level cache.
@@ -266,7 +266,10 @@ class ProductTiling:
             return
         outermost = product.batch[0] if product.batch else shares
         if is_shared if outermost is shares else why_not_parallel(outermost) is None:
-            self.share(outermost, steps)
+            try:
+                self.share(outermost, steps)
+            except NestorError as refusal:  # copies that were made since: their indices are not told apart
+                remark_refusal(outermost, "is not shared by threads", refusal)
 
     def _split_shares(self, outer: ForOp, size: int) -> tuple[ForOp, ForOp, ForOp, ForOp]:
         product = self.product
