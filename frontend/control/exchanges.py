@@ -69,6 +69,60 @@ def exchanged(
     return tuple(found)
 
 
+def joined(inner: dict[str, Value], after: dict[str, Value], names: Collection[str]) -> list[tuple[str, str]]:
+    """The pairs of variables that an iteration may leave being one array, which are two when the next one starts.
+
+    w = u         the array that `u` was at the start of the iteration is both then
+    u = w = x + k
+    """
+    arrays, ends = arrays_in(inner), {name: a for name, a in arrays_in(after).items() if name in names}
+    sources = {name: _sources(array, arrays) for name, array in ends.items()}
+    found: set[tuple[str, str]] = set()
+    for one, array in ends.items():
+        buffer = root_of(array).buffer
+        for other, second in ends.items():
+            if one < other:
+                root = root_of(second).buffer
+                if buffer is root or buffer in root.sources or root in buffer.sources:
+                    found.add((one, other))
+    size = -1
+    while size < len(found):
+        size = len(found)
+        for one in ends:
+            for other in ends:
+                pairs = {(min(a, b), max(a, b)) for a in sources[one] for b in sources[other] if a != b}
+                if one < other and pairs & found:
+                    found.add((one, other))
+    return sorted(found)
+
+
+def refuse_joined_writes(
+    frame: Frame,
+    node: ast.AST,
+    pairs: Collection[tuple[str, str]],
+    inner: dict[str, Value],
+    starts: dict[Buffer, SSAValue | None],
+    written: Collection[Buffer],
+) -> None:
+    """Raise where an iteration writes an array that the one before left to another variable too, which is read then.
+
+    `starts` has what arrays hold at the start of an iteration.
+    """
+    arrays, after = arrays_in(inner), arrays_in(frame.variables)
+    for pair in pairs:
+        for name, other in (pair, pair[::-1]):
+            if arrays[name].buffer not in written:
+                continue
+            start = starts.get(arrays[other].buffer)
+            is_read = start is not None and start.first_use is not None
+            if is_read or any(other in _sources(a, arrays) for a in after.values()):
+                frame.fail(
+                    node,
+                    f"{shown(name)} is written in place in this loop, where it may be the array that {shown(other)} is",
+                    "copy where it gets a second name: x.copy()",
+                )
+
+
 def names_before(arrays: dict[str, Array], after: dict[str, Array]) -> dict[str, list[str]]:
     """For each of the `arrays` of an iteration the variables that it may have been in earlier ones, itself first.
 

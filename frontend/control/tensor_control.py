@@ -29,7 +29,15 @@ from ..values.graph import INDEX, tensor_type
 from ..values.names import ir_name
 from ..values.promotion import same_operand
 from ..values.values import Array, Buffer, Late, Range, Static, Value, serials
-from .exchanges import exchanged, names_before, places, write_back, written_before
+from .exchanges import (
+    exchanged,
+    joined,
+    names_before,
+    places,
+    refuse_joined_writes,
+    write_back,
+    written_before,
+)
 from .forms import Form, built, content_form, flatten, form_of, form_on, joined_form, widened_form
 from .joined_objects import are_sole, unify
 from .loop_variables import ONLY_INSIDE
@@ -53,6 +61,8 @@ class _Carried:
     """Arrays that change places in each iteration (`exchanges.py`): of each is carried which one it was at first."""
     kept: dict[str, tuple[str, Lenders]] = field(default_factory=dict)
     """Variables that may be an older array after an iteration, and which."""
+    joined: list[tuple[str, str]] = field(default_factory=list)
+    """Variables that may be one array after an iteration, in pairs."""
     written: list[Buffer] = field(default_factory=list)
     """Arrays that variables were before the loop and that iterations write."""
     older: frozenset[Buffer] = frozenset()
@@ -182,6 +192,7 @@ def _leave_loop(frame: Frame, carried: _Carried, before: dict[str, Value], certa
         # The body may not have run: what it gives new values may still be what it was.
         _freeze(frame, _carried_arrays(carried, before), before, carried)
     _freeze_kept(frame, carried)
+    _freeze_joined(frame, carried)
 
 
 def _memory_of(arrays: dict[str, Array]) -> frozenset[Buffer]:
@@ -265,6 +276,16 @@ def _freeze_kept(frame: Frame, carried: _Carried) -> None:
             buffer.lenders += lenders
 
 
+def _freeze_joined(frame: Frame, carried: _Carried) -> None:
+    """Refuse later writes to arrays that may be one, and are two from now on; the later of them to be written is."""
+    arrays = _carried_arrays(carried, frame.variables)
+    for pair in carried.joined:
+        for name, other in (pair, pair[::-1]):
+            if name in arrays and other in arrays:
+                buffer, lender = arrays[name].buffer, arrays[other].buffer
+                buffer.lenders = (*buffer.lenders, (lender, lender.age))
+
+
 def _settle(
     frame: Frame,
     node: Loop,
@@ -300,6 +321,7 @@ def _settle(
                     if isinstance(value := inner[name], Array):
                         value.buffer.aliases = value.buffer.aliases or first[name].aliases
                 _borrow(frame, arrays_in(inner), carried, before)
+                inner_starts = {a.buffer: a.buffer.value for a in arrays_in(inner).values()}
                 body(block, carried)
                 after = _after(frame, node, carried, before, since, written, growing)
                 for name in names:
@@ -319,6 +341,8 @@ def _settle(
                         growing.refuse_written(
                             frame, node, inner, [b for b in written if b not in rows], appended
                         )
+                    carried.joined = joined(inner, frame.variables, list(arrays_in(inner)))
+                    refuse_joined_writes(frame, node, carried.joined, inner, inner_starts, written)
                     carried.written = written_before(before, inner, frame.variables, written)
                     left = _memory_of(_carried_arrays(carried, frame.variables))
                     carried.older = frozenset(buffer for buffer in left if buffer.serial < since)

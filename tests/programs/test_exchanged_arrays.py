@@ -135,7 +135,28 @@ def copied_in_the_loop(a, n):
     return v.sum()
 
 
+def second_name_dies(a, n):
+    old, new = a.copy(), a + 1
+    for k in range(n):
+        old[0] = k
+        new = old * 2
+        old = new
+    old[0] = 1
+    return old
+
+
+def second_name_is_read_before(a, n):
+    u, w = a.copy(), a + 1
+    for k in range(n):
+        w = u = a + k
+    t = (u + w).sum()
+    w[3] = 7
+    return w + t
+
+
 PROGRAMS = [
+    second_name_dies,
+    second_name_is_read_before,
     heat,
     both,
     while_less,
@@ -253,7 +274,38 @@ def outside(a, n):
     return x.sum()
 
 
+def one_at_last(a, n):
+    u, w = a.copy(), a + 1
+    for _k in range(n):
+        w = u
+        if a[0] > 2:
+            u = w
+    w[3] *= 7
+    return u
+
+
+def both_new(a, n):
+    u, w = a.copy(), a + 1
+    for k in range(n):
+        w = u = a + k
+    w[3] = 7
+    return u
+
+
+def one_in_the_loop(a, n):
+    u, w = a.copy(), a + 1
+    for _k in range(n):
+        w[1] = w[1] * 2 + 1
+        w = u
+        if a[0] > 2:
+            u = w
+    return u + w
+
+
 REFUSED = [
+    (one_at_last, "'u', which is 'w' on some paths only, is read after 'w' was written"),
+    (both_new, "'u', which is 'w' on some paths only, is read after 'w' was written"),
+    (one_in_the_loop, "'w' is written in place in this loop, where it may be the array that 'u' is"),
     (outside, "'b' is written in place in this loop, where it may be the array that 'x' was"),
     (dropped, "'b' is written in place and given a new value in this loop, and the caller sees"),
     (from_outside_the_loop, "'z' is written in place in this loop, where it may be 'y' from before the loop"),
