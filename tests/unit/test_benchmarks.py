@@ -20,8 +20,8 @@ WRITTEN = {"torch-out", "torch-loss", "numba-fresh", *PEERS}
 
 
 LARGER = ("matmul-1024", "matmul-2048")  # at a small size they are matmul-512
-MADE_OF_OTHERS = ("encoder-layer",)
-"""Compiled for long; of layer norms and products, which have rows, and of attention (`test_attention.py`)."""
+MADE_OF_OTHERS = ("encoder-layer", "grad-encoder-layer", "grad-lstm")
+"""Compiled for long; of layer norms, products and cells, which have rows, and of attention (`test_attention.py`)."""
 LOOPS = tuple(row.name for row in loop_gradients.ROWS if row.name not in ("grad-seidel-2d", "grad-lu"))
 """Gradients of loops, of which two stand for all: the others have tests among those of derivatives."""
 
