@@ -78,17 +78,21 @@ def _faults(op: Operation) -> Iterator[str]:
                 yield "has a block or operation whose parent link is wrong"
             if not block.ops and len(region.blocks) == 1 and not op.has_trait(NoTerminator):
                 yield "expects a terminator in its region, but the block is empty"
-    if (message := broken_rule(op)) is not None:
-        yield message
     try:
         op.verify(verify_nested_ops=False)
     except (VerifyException, ValueError) as error:
         yield _tidy(str(error), op)
     except Exception as error:
-        # Some of xDSL's verifiers raise a bare Exception; anything more particular is a bug.
-        if type(error) is not Exception:
+        # Some of xDSL's verifiers raise a bare Exception, or fall over what a rule of ours says; all else is a bug.
+        if (message := broken_rule(op)) is not None:
+            yield message
+        elif type(error) is not Exception:
             raise RuntimeError(f"verifier of '{op.name}': {type(error).__name__}: {error}") from error
-        yield _tidy(str(error), op)
+        else:
+            yield _tidy(str(error), op)
+    else:  # the rules read operands and properties: their number was checked before
+        if (message := broken_rule(op)) is not None:
+            yield message
 
 
 def _tidy(message: str, op: Operation) -> str:

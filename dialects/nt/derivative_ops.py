@@ -42,12 +42,14 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..attributes import NT_JVP_RULE, NT_VJP_RULE
 from .common import int_array, parse_group, parse_int_list, print_group
-from .types import kind_of
+from .types import TO_NAME, kind_of
 
 
 def is_differentiable(kind: Attribute) -> bool:
-    """Whether a value of this type has derivatives: tensors of floats and of complex numbers have."""
-    return isinstance(kind, TensorType) and kind_of(kind.element_type) in "fc"
+    """Whether a value of this type has derivatives: tensors of floats and of complex numbers have, of types that nt has."""
+    return (
+        isinstance(kind, TensorType) and kind.element_type in TO_NAME and kind_of(kind.element_type) in "fc"
+    )
 
 
 class CalleeIsFunction(SymbolUserOpInterface):

@@ -63,3 +63,60 @@ func.func @body(%x: f32, %c: i1) -> f32 {
 func.func @dims(%x: memref<?xf32> {nest.dims = []}) {
   func.return
 }
+
+// -----
+
+// The rules read what an operation must have, after it was found to have it.
+func.func @no_function_type(%x: i32, %y: i64) {
+  // expected-error @below {{'func.func' op expected 0 operands, but got 2}}
+  %a = "func.func"(%x, %y) : (i32, i64) -> i32
+  func.return
+}
+
+// -----
+
+func.func @no_value() {
+  // expected-error @below {{'arith.constant' op property 'value' expected}}
+  %a = "arith.constant"() : () -> index
+  func.return
+}
+
+// -----
+
+func.func @no_axis(%x: memref<3xf32>) {
+  // expected-error @below {{'memref.dim' op expected 2 operands, but got 1}}
+  %a = "memref.dim"(%x) : (memref<3xf32>) -> index
+  func.return
+}
+
+// -----
+
+func.func @no_operands() {
+  // expected-error @below {{'memref.dim' op expected 2 operands, but got 0}}
+  %a = "memref.dim"() : () -> index
+  func.return
+}
+
+// -----
+
+func.func @no_regions(%c: i1) {
+  // expected-error @below {{'scf.if' op expected 2 regions, but got 0}}
+  "scf.if"(%c) : (i1) -> ()
+  func.return
+}
+
+// -----
+
+func.func @no_bounds() {
+  // expected-error @below {{'scf.for' op expected at least 3 operands, but got 0}}
+  "scf.for"() : () -> ()
+  func.return
+}
+
+// -----
+
+func.func @no_regions(%x: f32) {
+  // expected-error @below {{'scf.while' op expected 2 regions, but got 0}}
+  %r = "scf.while"(%x) : (f32) -> f32
+  func.return
+}

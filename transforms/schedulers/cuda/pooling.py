@@ -26,12 +26,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import prod
 
+from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import NoneAttr
 
 from ....analysis.machine import BANK_BYTES, BANKS
 from ....analysis.nest.buffers import buffer_name, element_bytes
 from ....analysis.nest.kernels.barriers import change_with_places
-from ....analysis.nest.loop_structure import enclosing_function, enclosing_loops, perfect_band
+from ....analysis.nest.loop_structure import enclosing_function, enclosing_loops, sole_inner_loop, trip_count
 from ....analysis.nest.sets.access_patterns import UNIT, buffer_accesses, growth_of, varying_values
 from ....analysis.nest.values.powers_of_two import power_above
 from ....analysis.nest.values.trip_counts import extent_of
@@ -346,14 +347,24 @@ class Tiling:
         return [*outer, along]
 
     def _whole_band(self, copy: ForOp) -> list[ForOp]:
-        """The loops of a copy, each of as many iterations as the copy has elements along an axis, that are several."""
+        """The loops of a copy, each of as many iterations as the copy has elements along an axis, that are several.
+
+        Raises a diagnostic where there are none, as in a copy of one element.
+        """
         steps = self.steps
-        band = []
-        for loop in perfect_band(copy):
-            if loop.constant_trip_count() == 1:
+        band: list[ForOp] = []
+        loop: ForOp | None = copy
+        while loop is not None:
+            trips = trip_count(loop)
+            if trips is not None and trips.constants() == (1,):
+                inner = _loop_behind_constants(loop)
                 steps.do(remove_unit_loop, loop)
-                continue
-            band.append(loop)
+            else:
+                inner = sole_inner_loop(loop)
+                band.append(loop)
+            loop = inner
+        if not band:
+            raise self._refuse_copy()
         stores = [op for op in band[-1].walk() if isinstance(op, StoreOp)]
         if len(stores) > 1:
             steps.do(cache_write, stores[0].memref, band[-1], space="local", name="element")
@@ -372,7 +383,12 @@ class Tiling:
                 steps.do(remove_unit_loop, loop)
             else:
                 whole.append(loop)
+        if not whole:
+            raise self._refuse_copy()
         return whole
+
+    def _refuse_copy(self) -> NestorError:
+        return fail(self.windows.sums, "the image of the windows has no loops to share out over the threads")
 
     def _laid_out(self, alloc: AllocOp, along: ForOp) -> AllocOp:
         """A copy without the axes of one element, that along which memory is contiguous last: one row for each remainder.
@@ -414,6 +430,14 @@ class Tiling:
                 loops = [loop for loop in enclosing_loops(load) if loop.kind == threads]
                 found |= {growth_of(load.indices[axis], loop.iv, varying_values(loop)) or 1 for loop in loops}
         return found.pop() if len(found) == 1 else 1
+
+
+def _loop_behind_constants(loop: ForOp) -> ForOp | None:
+    """The loop that is all of the body of `loop` but for constants before it, else None."""
+    ops = list(loop.body.block.ops)
+    while ops and isinstance(ops[0], ConstantOp):
+        ops = ops[1:]
+    return ops[0] if len(ops) == 1 and isinstance(ops[0], ForOp) else None
 
 
 def _store_to_copy(loop: ForOp) -> StoreOp:

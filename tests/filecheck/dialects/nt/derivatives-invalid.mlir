@@ -60,3 +60,26 @@ func.func @results(%x: tensor<8xf32>) -> tensor<8xf32> {
   %y = nt.jvp @f(%x : tensor<8xf32>) tangents(%x : tensor<8xf32>) wrt [0] of [0] -> (tensor<8xf32>)
   func.return %y : tensor<8xf32>
 }
+
+// -----
+
+// An element type that nt does not have: no derivatives.
+func.func private @f(%x: tensor<f32>, %y: tensor<i128>) -> (tensor<i128>, tensor<f32>) {
+  func.return %y, %x : tensor<i128>, tensor<f32>
+}
+func.func @result(%x: tensor<f32>, %y: tensor<i128>) -> tensor<f32> {
+  // expected-error@+1 {{result 0 is tensor<i128>: only tensors of floats and complex numbers have derivatives}}
+  %g = nt.vjp replay @f(%x, %y : tensor<f32>, tensor<i128>) cotangents(%x : tensor<f32>) wrt [0] of [0] -> (tensor<f32>)
+  func.return %g : tensor<f32>
+}
+
+// -----
+
+func.func private @f(%x: tensor<f32>, %y: tensor<i128>) -> (tensor<i128>, tensor<f32>) {
+  func.return %y, %x : tensor<i128>, tensor<f32>
+}
+func.func @argument(%x: tensor<f32>, %y: tensor<i128>) -> tensor<i128> {
+  // expected-error@+1 {{argument 1 is tensor<i128>: only tensors of floats and complex numbers have derivatives}}
+  %g = nt.vjp replay @f(%x, %y : tensor<f32>, tensor<i128>) cotangents(%x : tensor<f32>) wrt [1] of [1] -> (tensor<i128>)
+  func.return %g : tensor<i128>
+}
