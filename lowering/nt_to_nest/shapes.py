@@ -19,6 +19,7 @@ from xdsl.ir.affine import (
 
 from ...analysis.tensor.extents import Extents
 from ...dialects.affine import AffineList
+from ...dialects.nest.common import name_hint_of
 from ...dialects.nt.ops import CustomCallOp, shape_of
 from .access import Index
 
@@ -69,7 +70,7 @@ class Prologue:
         op = MemRefDimOp.create(operands=[buffer, self.index_constant(axis)], result_types=[INDEX])
         op.location = buffer.location if isinstance(buffer, BlockArgument) else buffer.owner.location  # pyright: ignore
         self.insert(op)
-        op.result.name_hint = name if name is not None and name.isidentifier() else None
+        op.result.name_hint = name_hint_of(name) if name is not None and name.isidentifier() else None
         return op.result
 
 
