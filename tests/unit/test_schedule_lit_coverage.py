@@ -277,7 +277,19 @@ SHARED = _shared_modules()
 """Modules whose messages may be shown by the tests of any primitive."""
 
 
-@pytest.mark.parametrize("module", MODULES)
+NOT_SHOWN_YET = ("transforms.nest.reductions.scatter_to_gather",)
+"""Modules of which some refusals have no FileCheck test yet: they are red, and so is their mend until it is taken off."""
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        pytest.param(m, marks=[pytest.mark.xfail(strict=True, reason="refusals without a FileCheck test")])
+        if m in NOT_SHOWN_YET
+        else m
+        for m in MODULES
+    ],
+)
 def test_every_refusal_is_shown(module):
     tests = sorted((LIT / "schedule").glob("*.mlir"))
     for primitive in PRIMITIVES.values():
