@@ -27,7 +27,10 @@ OPENED = "nestor_opened"
 """The attribute of a function made of a text with the names of parameters that it differentiates: tuples of numbers are no
 constants there."""
 
-ATTRIBUTES = frozenset((FORWARDS, ABOUT, OPENED))
+TEXT = "nestor_text"
+"""The attribute of a function made of a text with the lines of that text: linecache may forget them, which holds no file."""
+
+ATTRIBUTES = frozenset((FORWARDS, ABOUT, OPENED, TEXT))
 """What functions made of a text have; other attributes may mean anything."""
 
 
@@ -89,9 +92,17 @@ def _are_same(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
 def made_of(text: str, name: str, space: dict[str, Any], file: str) -> FunctionType:
     """The function `name` that a text defines, whose source is found under a name that begins with `file`."""
     file = f"{file}, {blake2b(text.encode(), digest_size=6).hexdigest()}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    lines = text.splitlines(keepends=True)
+    linecache.cache[file] = (len(text), None, lines, file)
     exec(compile(text, file, "exec"), space)
-    return space.pop(name)
+    made = space.pop(name)
+    setattr(made, TEXT, lines)
+    return made
+
+
+def made_lines(function: FunctionType) -> list[str]:
+    """The lines of the text that a function was made of; none of others, which functools.wraps may give its attributes."""
+    return vars(function).get(TEXT, []) if is_text_made(function.__code__.co_filename) else []
 
 
 def is_text_made(file: str) -> bool:

@@ -18,7 +18,7 @@ from ...dialects.diagnostic import SourceLocation
 from ...dialects.records import record
 from .custom_rules import CustomRule
 from .errors import UnsupportedError
-from .forwarders import ABOUT
+from .forwarders import ABOUT, made_lines
 from .match_statements import without_match
 
 
@@ -143,6 +143,9 @@ _STARTED = time.time()
 
 def _lines(function: FunctionType, code: CodeType) -> list[str]:
     """The lines of the file that the code was compiled from. Raises UnsupportedError where it was edited since."""
+    made = made_lines(function)
+    if made:
+        return made
     file = code.co_filename
     known = linecache.getlines(file, function.__globals__) or _inspect_lines(function)
     if not _is_edited(file):

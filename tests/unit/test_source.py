@@ -7,6 +7,8 @@ import linecache
 from types import CodeType, FunctionType
 from typing import Any
 
+import nestor as nt
+import numpy as np
 import pytest
 from nestor.frontend.interface import source
 
@@ -102,3 +104,13 @@ def test_the_rest_of_a_file_is_not_parsed():
     linecache.cache["broken.py"] = len(text), None, lines, "broken.py"
     function: Any = FunctionType(code, {})
     assert ast.unparse(source.source_of(function).node) == "def first(x):\n    return x"
+
+
+def test_texts_of_derivatives_outlive_linecache(monkeypatch):
+    def cubes(x):
+        return (x**3).sum()
+
+    slope = nt.grad(cubes)
+    monkeypatch.setattr(linecache, "cache", {})
+    assert np.allclose(slope(np.array([1.0, 2.0])), [3.0, 12.0])
+    assert np.allclose(slope(np.array([1.0, 2.0, 3.0], np.float32)), [3.0, 12.0, 27.0])

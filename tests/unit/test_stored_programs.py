@@ -47,7 +47,8 @@ class Project:
     def run(self, body: str, cache: bool = True) -> dict:
         """Run as a new module: its functions know nothing of earlier ones."""
         self.write(main=HEAD + body)
-        linecache.clearcache()
+        for name in [name for name in linecache.cache if name.startswith(str(self.folder))]:
+            del linecache.cache[name]
         importlib.invalidate_caches()
         sys.modules.pop("other", None)
         self.patch.setenv("NESTOR_CACHE", "1" if cache else "0")

@@ -27,6 +27,7 @@ from ....runtime.cpu import threads
 from ....runtime.disk_cache import COUNTS, Variant
 from ...interface.argument_types import ArgumentType
 from ...interface.captured import Captured, Step
+from ...interface.forwarders import made_lines
 from ...interface.outside_arrays import Input, Inputs
 from ...interface.program_parts import Program
 from ...interface.source import FunctionSource, is_text_of
@@ -356,7 +357,7 @@ def _check_source(function: Any) -> None:
         code.co_filename == "<string>"
     ):  # of a dataclass or NamedTuple: it is not compiled, its defaults are read
         return
-    text = "".join(linecache.getlines(code.co_filename, function.__globals__))
+    text = "".join(made_lines(function) or linecache.getlines(code.co_filename, function.__globals__))
     if not is_text_of(text, code):
         raise Unkeyed(f"the source of '{function.__qualname__}', which is not the one that runs")
 
