@@ -11,6 +11,7 @@ from nestor.transforms.nest.loops.shift import shift
 from nestor.transforms.nest.mapping.vectorize import why_not_vectorize
 from nestor.transforms.nest.memory.cache_read import cache_read
 from nestor.transforms.nest.memory.cache_write import cache_write
+from nestor.transforms.nest.reductions.scatter_to_gather import scatter_to_gather
 from parsed import parse_module
 
 TEXT = """
@@ -89,3 +90,30 @@ def test_a_memory_space_that_there_is_not():
         cache_read(functions(module)[0].body.block.args[1], loop, space="fast")
     assert found.value.diagnostic.hint == "spaces are global, shared, local"
     assert str(module) == before
+
+
+SUMS = """
+func.func @f(%c: memref<9xf32>, %x: memref<9xf32>) {
+  nest.for "i" %i = 0 to 8 {
+    %g = nest.load %c[%i] : memref<9xf32>
+    nest.accumulate "x" add %g, %x[%i + 1] WHERE: memref<9xf32>
+  }
+  func.return
+}
+"""
+
+
+def test_elements_are_stored_only_where_terms_are_added_in_each_iteration():
+    module = parse_module(SUMS.replace("WHERE", "where (%i >= 2) "))
+    x, before = functions(module)[0].body.block.args[1], str(module)
+    with pytest.raises(NestorError) as found:
+        scatter_to_gather(x, find_loop(module, "i"), fill=True)
+    assert found.value.diagnostic.message == (
+        'cannot gather what the loop "i" adds to "x": it does not go through all elements in a simple way'
+    )
+    assert str(module) == before
+    module = parse_module(SUMS.replace("WHERE", ""))
+    x = functions(module)[0].body.block.args[1]
+    cores, borders, rest = scatter_to_gather(x, find_loop(module, "i"), fill=True)
+    assert len(cores) == 1 and borders and not rest
+    assert "nest.accumulate" not in str(cores[0])

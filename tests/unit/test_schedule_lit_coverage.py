@@ -44,6 +44,7 @@ ONLY_FROM_PYTHON: dict[tuple[str, str], str] = {
     ("shift", "is not known before it starts"): _ARGUMENTS,
     ("peel", '" is neither "head" nor "tail"'): _ARGUMENTS,
     ("vectorize", '": it may have more than'): _ARGUMENTS,
+    ("scatter_to_gather", "it does not go through all elements in a simple way"): _ARGUMENTS,
     ("staging", 'there is no init "'): _ARGUMENTS,
     ("buffers", 'there is no memory space "'): _ARGUMENTS,
     ("staging", "it is not a buffer"): "test_nest_memory.py",
@@ -277,19 +278,7 @@ SHARED = _shared_modules()
 """Modules whose messages may be shown by the tests of any primitive."""
 
 
-NOT_SHOWN_YET = ("transforms.nest.reductions.scatter_to_gather",)
-"""Modules of which some refusals have no FileCheck test yet: they are red, and so is their mend until it is taken off."""
-
-
-@pytest.mark.parametrize(
-    "module",
-    [
-        pytest.param(m, marks=[pytest.mark.xfail(strict=True, reason="refusals without a FileCheck test")])
-        if m in NOT_SHOWN_YET
-        else m
-        for m in MODULES
-    ],
-)
+@pytest.mark.parametrize("module", MODULES)
 def test_every_refusal_is_shown(module):
     tests = sorted((LIT / "schedule").glob("*.mlir"))
     for primitive in PRIMITIVES.values():

@@ -116,7 +116,7 @@ func.func @stepped(%c: memref<9xf32>, %x: memref<9xf32>) {
 // -----
 
 func.func @checked(%c: memref<9xf32>, %x: memref<9xf32>, %n: index) {
-  // expected-error @below {{cannot gather what the loop "i" adds to "x": an error must be that of the first iteration}}
+  // expected-error @below {{cannot gather what the loop "i" adds to "x": an error must be that of the first iteration in program order}}
   nest.for "i" %i = 0 to 8 {
     // expected-note @below {{this check can fail}}
     %at = nest.index %i + 1 of %n axis 0 of "c"
@@ -177,6 +177,65 @@ func.func @marked(%c: memref<9xf32>, %x: memref<9xf32>) {
   nest.for "i" %i = 0 to 8 parallel {
     %g = nest.load %c[%i] : memref<9xf32>
     nest.accumulate "x" add %g, %x[%i + 1] : memref<9xf32>
+  }
+  func.return
+}
+
+// -----
+
+func.func @in_a_vector(%c: memref<9xf32>, %x: memref<9xf32>) {
+  // expected-note @below {{that loop is here}}
+  nest.for "l" %l = 0 to 4 vectorized(4) {
+    // expected-error @below {{cannot gather what is added in the loop "i": it is inside of the vectorized loop "l"}}
+    nest.for "i" %i = 0 to 8 {
+      %g = nest.load %c[%i] : memref<9xf32>
+      nest.accumulate "x" add %g, %x[%i + 1] : memref<9xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+// What a lookup records when it fails is that of one place in the program.
+func.func @looked_up(%c: memref<9xf32>, %k: memref<9xi64>, %n: i64, %x: memref<9xf32>) {
+  // expected-error @below {{cannot gather what the loop "i" adds to "x": it depends on the result of 'nest.lookup', which cannot be computed again}}
+  nest.for "i" %i = 0 to 8 {
+    %v = nest.load %k[%i] : memref<9xi64>
+    // expected-note @below {{here}}
+    %at = nest.lookup %v of %n axis 0 of "c"
+    %g = nest.load %c[%at] : memref<9xf32>
+    // expected-note @below {{it is added here}}
+    nest.accumulate "x" add %g, %x[%i + 1] : memref<9xf32>
+  }
+  func.return
+}
+
+// -----
+
+func.func @bounds_from_data(%c: memref<9xf32>, %ends: memref<9xindex>, %x: memref<9x9xf32>) {
+  // expected-error @below {{cannot gather what the loop "i" adds to "x": the bounds of a loop are not affine in the variables of the loops around it}}
+  nest.for "i" %i = 0 to 8 {
+    %end = nest.load %ends[%i] : memref<9xindex>
+    nest.for "k" %k = 0 to %end {
+      %g = nest.load %c[%k] : memref<9xf32>
+      nest.accumulate "x" add %g, %x[%i + 1, %k] : memref<9x9xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+// Every second element, but from which one on to which one is the least of several numbers.
+func.func @unknown_ends(%c: memref<?xf32>, %x: memref<?xf32>, %n: index, %m: index) {
+  // expected-error @below {{cannot gather what the loop "i" adds to "x": which elements it adds to is not known before}}
+  nest.for "i" %i = 0 to %n {
+    nest.for "k" %k = 0 to min(3, %m) {
+      %g = nest.load %c[%i] : memref<?xf32>
+      // expected-note @below {{it is added here}}
+      nest.accumulate "x" add %g, %x[2 * %i + 2 * %k] : memref<?xf32>
+    }
   }
   func.return
 }
