@@ -190,9 +190,41 @@ def matrix_of_argument(n):
     return m
 
 
-def test_a_negative_extent_of_the_run_is_not_worked_out():
-    with pytest.raises(ValueError, match="negative dimensions"):
-        nt.jit(refitted)(np.arange(8.0), np.array([0, -1]))
+def one_worked_out(a, p):
+    return a.reshape(p[0], p[1], p[2])
+
+
+def one_beside_a_number(a, p):
+    u = np.reshape(a[p[3] :], (3, p[0]), order="F")
+    return u * 2, u.sum(axis=0)
+
+
+def two_worked_out(a, p):
+    return a[p[3] :].reshape(-2, p[0], p[1])
+
+
+@pytest.mark.parametrize("function", [one_worked_out, one_beside_a_number, two_worked_out])
+@pytest.mark.parametrize("target", ["cpu", pytest.param("interp", marks=pytest.mark.slow)])
+def test_one_negative_extent_of_the_run_is_worked_out(function, target):
+    """Whichever it is, and any negative number; two are an error, and so is one beside no elements."""
+    compiled = nt.jit(function, target=target, dynamic=True)
+    rows = """2 3 -1 0   -1 3 2 0   2 -7 2 0   1 12 1 0   2 3 2 0   -1 -1 3 0   -1 -2 -3 0   0 -1 2 0   5 -1 1 0   12 1 0 0
+    -1 1 1 12   -4 3 1 3   0 0 -1 12   0 3 -1 12   4 -5 1 6   4 1 -1 12   3 1 1 9   0 7 9 12"""
+    numbers = np.array(rows.split(), int).reshape(-1, 4)
+    for extents in [*numbers, [1 << 40, 1 << 40, -1, 12], [1 << 62, 4, -1, 0]]:
+        agrees(compiled, function, [np.arange(12.0), np.array(extents)])
+
+
+def literal(a):
+    return a.reshape(-3, 2), np.reshape(a, -2), a.reshape((3, -5), order="F")
+
+
+def test_a_negative_number_in_the_source_is_worked_out():
+    for a in (np.arange(6.0), np.arange(12).reshape(3, 4)[::-1], np.zeros(0, "f4")):
+        for dynamic in (None, True):
+            agrees(nt.jit(literal, dynamic=dynamic), literal, [a])
+    with pytest.raises(ValueError, match="one unknown"):
+        nt.jit(lambda a: a.reshape(-2, -1))(np.arange(6.0))
 
 
 def named(a):

@@ -1,4 +1,5 @@
-"""Extents as arguments, and reshape, ravel, flatten: -1 is worked out, also of unknown extents that cancel."""
+"""Extents as arguments, and reshape, ravel, flatten: one that is negative is worked out, also of unknown extents that
+cancel, and where only the run knows which one is negative."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ from ...interface.errors import DTypeError, Respecialise, ShapeError, Unsupporte
 from ...values.arithmetic import affine_of, copy, reads_extents, scalar_arguments
 from ...values.assemble import fresh, opaque
 from ...values.contents import as_tensor, as_view, read
-from ...values.equal_extents import require, require_same_size, run_extent
-from ...values.extents import Affine, Atom
+from ...values.equal_extents import require, require_same_size, require_size, run_extent
+from ...values.extents import Affine, Atom, is_never_negative
 from ...values.graph import Graph
 from ...values.indices import integer_of
 from ...values.islands import Island
@@ -40,16 +41,23 @@ from ...values.values import (
 from ..registry import handles, static
 
 
-def shape_argument(graph: Graph, values: Sequence[Value]) -> Extents:
-    """Extents given as one tuple, one integer, or several integers."""
+def shape_argument(graph: Graph, values: Sequence[Value], has_hole: bool = False) -> Extents:
+    """Extents given as one tuple, one integer, or several integers. `has_hole`: one that only the run knows may be negative
+    (`inferred` looks at it), else the run checks that it is none.
+    """
     items = values[0].items if len(values) == 1 and isinstance(values[0], Group) else values
     if len(values) == 1 and isinstance(values[0], Static) and isinstance(values[0].value, tuple | list):
         items = [Static(v) for v in values[0].value]
-    return tuple([_extent(graph, item) for item in items])
+    found = [_extent(graph, item) for item in items]
+    return tuple(found if has_hole else [run_extent(graph, e) if _of_the_run(e) else e for e in found])
+
+
+def _of_the_run(extent: Affine) -> bool:
+    return extent.known is None and extent.over_dims() is None
 
 
 def _extent(graph: Graph, item: Value) -> Affine:
-    """An extent: of extents of arguments and constants where it can be, else one that the run checks."""
+    """An extent: of extents of arguments and constants where it can be, else one that only the run knows."""
     affine = affine_of(item)
     if affine is None and isinstance(item, Tensor) and not item.extents:
         if reads_extents(item.ssa):
@@ -59,13 +67,13 @@ def _extent(graph: Graph, item: Value) -> Affine:
     affine = integer_of(graph, item)
     if affine is None:
         raise graph.error(DTypeError, f"a shape is made of integers, not {describe(item)}")
-    if affine.known is not None or affine.over_dims() is not None:
+    if not _of_the_run(affine):
         return affine
     if affine.is_of_extents():
         raise Respecialise(shapes=True, why="a shape that is a quotient of extents")
     if affine.arguments() and graph.island is None:
         raise Respecialise(affine.arguments(), why="a shape depends on an integer argument")
-    return run_extent(graph, affine)
+    return affine
 
 
 def array_shape(graph: Graph, values: Sequence[Value]) -> Extents:
@@ -97,11 +105,11 @@ def _reordered(graph: Graph, a: Value, shape: Extents, order: Value | None, how:
 
 @handles(np.reshape)
 def reshape(graph: Graph, a: Value, shape: Value, order: Value | None = None) -> Value:
-    return _reordered(graph, a, shape_argument(graph, [shape]), order)
+    return _reordered(graph, a, shape_argument(graph, [shape], has_hole=True), order)
 
 
 def _reshape_method(graph: Graph, a: Value, *shape: Value, order: Value | None = None) -> Value:
-    return _reordered(graph, a, shape_argument(graph, shape), order)
+    return _reordered(graph, a, shape_argument(graph, shape, has_hole=True), order)
 
 
 handles(method="reshape")(_reshape_method)
@@ -140,10 +148,10 @@ handles(method="flatten")(_flatten)
 
 
 def inferred(graph: Graph, old: Extents, new: Extents) -> Extents:
-    """`new` with its -1 worked out."""
-    holes = [k for k, e in enumerate(new) if e.known == -1]
+    """`new` with its extent that is negative, if there is one, worked out. NumPy takes any negative number, not -1 alone."""
+    holes = [k for k, e in enumerate(new) if e.known is not None and e.known < 0]
     if len(holes) > 1:
-        raise graph.error(ShapeError, "can only specify one unknown dimension")
+        raise graph.error(ShapeError, _TWO_HOLES)
     if any(e.known is None and not graph.assumptions.normal(e).is_of_extents() for e in (*old, *new)):
         return _inferred_in_the_run(graph, old, new, holes)
     if any(e.known is None for e in (*old, *new)):
@@ -159,15 +167,18 @@ def inferred(graph: Graph, old: Extents, new: Extents) -> Extents:
     return tuple([Affine(total // rest) if k == holes[0] else e for k, e in enumerate(new)])
 
 
+_TWO_HOLES = "can only specify one unknown dimension"
+
+
 def _inferred_in_the_run(graph: Graph, old: Extents, new: Extents, holes: list[int]) -> Extents:
     """The same where only the run knows the extents: it divides, and compares the sizes."""
-    emitter = graph.emitter()
-
-    def size(extents: Sequence[Affine]) -> SSAValue:
-        product = graph.constant_index(1)
-        for extent in extents:
-            product = emitter.op(arith.MuliOp, (product, graph.index(extent)))
-        return product
+    emitter, text = graph.emitter(), "cannot reshape an array of this size into this shape"
+    may_be_holes = [k for k, e in enumerate(new) if k not in holes and not _is_extent(graph, old, e)]
+    if may_be_holes and not holes:
+        return _with_a_hole_of_the_run(graph, old, new, may_be_holes, text)
+    for k in may_be_holes:
+        require(graph, emitter.cmp("sge", graph.index(new[k]), graph.constant_index(0)), _TWO_HOLES)
+    new = tuple([graph.larger(e, Affine(0)) if k in may_be_holes else e for k, e in enumerate(new)])
 
     left, right = list(old), [e for k, e in enumerate(new) if k not in holes]
     for extent in list(right):
@@ -176,17 +187,61 @@ def _inferred_in_the_run(graph: Graph, old: Extents, new: Extents, holes: list[i
             right.remove(extent)
     if not left and not right and not holes:
         return new
-    text = "cannot reshape an array of this size into this shape"
-    total, rest = size(old), size([e for k, e in enumerate(new) if k not in holes])
     if not holes:
         require_same_size(graph, old, new, text)
         return new
-    require(graph, emitter.cmp("sgt", rest, graph.constant_index(0)), text)
-    divisor = emitter.op(arith.MaxSIOp, (rest, graph.constant_index(1)))
-    hole = Affine.of(Atom(emitter.op(arith.DivSIOp, (total, divisor)), low=0))
-    filled = tuple([hole if k == holes[0] else e for k, e in enumerate(new)])
+    rest = [e for k, e in enumerate(new) if k not in holes]
+    hole = _worked_out(graph, old, rest, graph.constant_index(1), text)
+    filled = tuple([Affine.of(Atom(hole, low=0)) if k == holes[0] else e for k, e in enumerate(new)])
     require_same_size(graph, old, filled, text)
     return filled
+
+
+def _is_extent(graph: Graph, old: Extents, extent: Affine) -> bool:
+    """Whether an extent is certain to be none that is to be worked out."""
+    return extent.known is not None or is_never_negative(extent) or any(e.equals(extent) for e in old)
+
+
+def _with_a_hole_of_the_run(
+    graph: Graph, old: Extents, new: Extents, may_be_holes: list[int], text: str
+) -> Extents:
+    """The extents where the run decides which one of some, if any, is negative, and so is worked out."""
+    emitter = graph.emitter()
+    zero, one = graph.constant_index(0), graph.constant_index(1)
+    negative = {k: emitter.cmp("slt", graph.index(new[k]), zero) for k in may_be_holes}
+    count = zero
+    for is_hole in negative.values():
+        count = emitter.op(arith.AddiOp, (count, emitter.select(is_hole, one, zero)))
+    require(graph, emitter.cmp("sle", count, one), _TWO_HOLES)
+    rest = list(new)
+    for k, is_hole in negative.items():
+        rest[k] = Affine.of(Atom(emitter.select(is_hole, one, graph.index(new[k])), low=0))
+    hole = _worked_out(graph, old, rest, count, text)
+    filled = list(new)
+    for k, is_hole in negative.items():
+        filled[k] = Affine.of(Atom(emitter.select(is_hole, hole, graph.index(rest[k])), low=0))
+    require_same_size(graph, old, filled, text)
+    return tuple(filled)
+
+
+def _worked_out(graph: Graph, old: Extents, rest: Sequence[Affine], holes: SSAValue, text: str) -> SSAValue:
+    """The extent that is missing beside the `rest`; it means nothing where the number of `holes` is 0."""
+    emitter = graph.emitter()
+
+    def size(extents: Sequence[Affine]) -> SSAValue:
+        product = graph.constant_index(1)
+        for extent in extents:
+            product = emitter.op(arith.MuliOp, (product, graph.index(extent)))
+        return product
+
+    if len(rest) > 1:
+        require_size(graph, rest, 1)
+    divisor = size(rest)
+    has_elements = emitter.cmp("sgt", divisor, graph.constant_index(0))
+    no_hole = emitter.cmp("eq", holes, graph.constant_index(0))
+    require(graph, emitter.op(arith.OrIOp, (has_elements, no_hole)), text)
+    divisor = emitter.op(arith.MaxSIOp, (divisor, graph.constant_index(1)))
+    return emitter.op(arith.DivSIOp, (size(old), divisor))
 
 
 def _inferred_unknown(graph: Graph, old: Extents, new: Extents, holes: list[int]) -> Extents:
