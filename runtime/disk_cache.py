@@ -138,7 +138,7 @@ def read(key: str) -> list[Variant]:
             return []
         finally:
             os.close(handle)
-    return list(_variants(key, data))
+    return list(unpacked(key, data))
 
 
 def _contents(handle: int) -> bytes:
@@ -152,7 +152,13 @@ def _contents(handle: int) -> bytes:
     return b"".join(parts)
 
 
-def _variants(key: str, data: bytes) -> Iterator[Variant]:
+def packed(key: str, variant: Variant) -> bytes:
+    """A variant with its digest, as files hold it."""
+    return b"".join((_VARIANT.pack(_MAGIC, *map(len, variant), _digest(key, variant)), *variant))
+
+
+def unpacked(key: str, data: bytes) -> Iterator[Variant]:
+    """The variants in `data` up to what is cut off, without those that are damaged or of another key."""
     at = 0
     while at + _VARIANT.size <= len(data):
         magic, *sizes, wanted = _VARIANT.unpack_from(data, at)
@@ -190,9 +196,7 @@ def write(key: str, variant: Variant) -> bool:
         try:
             handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=folder)
             with open(handle, "wb") as file:
-                for one in (variant, *others):
-                    file.write(_VARIANT.pack(_MAGIC, *map(len, one), _digest(key, one)))
-                    file.writelines(one)
+                file.writelines([packed(key, one) for one in (variant, *others)])
             os.replace(temporary, key + _SUFFIX, src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException as error:
             with contextlib.suppress(OSError):

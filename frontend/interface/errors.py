@@ -65,6 +65,14 @@ class KernelMemoryError(NestorError, MemoryError):
     """A kernel that could not allocate."""
 
 
+class FileError(NestorError, OSError):
+    """A file or folder that cannot be read or written."""
+
+
+class SavedProgramError(NestorError, ValueError):
+    """A file that holds no saved program, or one that is damaged or of another version."""
+
+
 def kind_of(error: Exception) -> type[NestorError]:
     """The class of this file for what Python raised in a call on constants."""
     kinds = {

@@ -33,9 +33,7 @@ from ...interface.program_parts import Program
 from ...interface.source import FunctionSource, is_text_of
 from ...interface.versioned import is_versioned
 from .fingerprints import Unkeyed, code_of, digest, fingerprint, found_text
-
-_FIELDS = ("name", "arguments", "results", "outputs", "written", "guards", "remarks", "changes", "may_change")
-"""What is stored of a program."""
+from .program_data import dumped, loaded
 
 
 class Request:
@@ -307,15 +305,13 @@ def store(
         types = [f"{_type_text(t)} {t.dtype} {t.value}" for t in arguments if t.kind in ("array", "same")]
         inputs = _input_places(request, reads, program), types
         conditions = pickle.dumps((makers, reads.entries, known_values, False, inputs))
-        file = io.BytesIO()
-        parts = [getattr(program, name) for name in _FIELDS]
-        _Pickler(file, known).dump((parts, kernel.packer.forms, kernel.sites, rigid, kernel.described))
+        data = dumped(program, kernel, lambda file: _Pickler(file, known), rigid=rigid)
         key = request.key()
     except Unkeyed as reason:
         return f"it depends on {reason}"
     except Exception as error:  # of an object of the program, when it is pickled
         return f"what is known of it cannot be stored: {error}"
-    variant = Variant(conditions, file.getvalue(), kernel.engine.object_code)
+    variant = Variant(conditions, data, kernel.engine.object_code)
     if not disk_cache.write(key, variant):
         return "there is no directory that can be used"
     COUNTS.stored += 1
@@ -400,13 +396,13 @@ def _usable(request: Request, variant: Variant) -> Found | str | None:
             (_owner(request, reads, place, Step(step)), Step(step), *rest) for place, step, *rest in inputs[0]
         ]
         table = {(how, place): thing for how, place, thing in _objects(request, reads)}
-        parts, forms, sites, rigid, frozen = _Unpickler(variant.program, table.__getitem__).load()
-        known: dict[str, Any] = dict(zip(_FIELDS, parts, strict=True))
+        found = loaded(_Unpickler(variant.program, table.__getitem__))
     except Exception:  # it is of another time, or an object of the program cannot be made again
         return None
     taken = Inputs([Input(*place) for place in places])
-    program = Program(module=None, captured=captured, inputs=taken, **known)  # pyright: ignore
-    return Found(program, forms, sites, variant.code, [name for name, _ in baked], rigid, frozen)
+    program = Program(module=None, captured=captured, inputs=taken, **found.parts)  # pyright: ignore
+    known = [name for name, _ in baked]
+    return Found(program, found.forms, found.sites, variant.code, known, found.rigid, found.frozen)
 
 
 __all__ = ["WRITES", "Found", "Request", "load", "store", "store_writes"]

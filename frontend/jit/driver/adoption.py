@@ -21,7 +21,7 @@ from .host_arrays import HostArrays, Namespace
 from .torch_tensors import Torch
 
 if TYPE_CHECKING:
-    from .jit_function import JitFunction
+    from .call_arguments import CallArguments
 
 Library = HostArrays | Torch
 
@@ -197,7 +197,7 @@ def _library(kind: type, value: Any) -> Any:
 
 
 def adoption(
-    function: JitFunction, args: Sequence[Any], kwargs: Mapping[str, Any], *, leaves_devices: bool = False
+    function: CallArguments, args: Sequence[Any], kwargs: Mapping[str, Any], *, leaves_devices: bool = False
 ) -> Adoption | None:
     """The call with NumPy arrays in the place of those of other libraries; None where there are none.
 

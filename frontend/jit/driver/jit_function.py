@@ -16,31 +16,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....dialects.records import changed
 from ....runtime.collector import collector_paused
 from ....runtime.cpu import fast_call
 from ...interface.argument_types import (
     ArgumentType,
-    argument_type,
-    constant_type,
     generalised,
     is_open,
-    overlap_partition,
-    static_type,
     without_extents,
 )
 from ...interface.errors import DTypeError, Respecialise, UnsupportedError
 from ...interface.forwarders import ABOUT, opened_parameters
-from ...interface.ordinary import is_ordinary
 from ...interface.outside_arrays import NO_INPUTS, Inputs, can_be_input
 from ...interface.source import definition_of, source_of
-from ...interface.spec import ScalarSpec, Spec
-from ...interface.structures import LEAVES, Seen, is_spread, spread
+from ...interface.structures import Seen
 from ..call.invoke import Invocation
 from ..disk import stored_programs as disk
 from ..specialise.arguments import (
     Default,
-    default_of,
     key_of,
     overlaps,
     parts_of_function,
@@ -55,10 +47,9 @@ from .adoption import (
     Adoption,
     Leaves,
     LeavesOfLibrary,
-    adoption,
-    is_foreign,
     leaves_of_library,
 )
+from .call_arguments import CallArguments
 
 if TYPE_CHECKING:
     from ...interface.program_parts import Program
@@ -81,7 +72,7 @@ PATIENCE = 32
 """Compile the native call wrapper after this many calls of a specialisation."""
 
 
-class JitFunction(Specialiser):
+class JitFunction(Specialiser, CallArguments):
     """A function and its specialisations. Made by `nt.jit`.
 
     Calls run in Python until a specialisation has been used again; then those that fit it are native
@@ -121,18 +112,7 @@ class JitFunction(Specialiser):
         """Read the parameters of the function, and their defaults."""
         static_argnums, static_argnames, constants = self._static_options
         self._parts = self._present_parts()
-        self.signature = signature_of(self.function)
-        self._names = list(self.signature.parameters)
-        self._defaults = [default_of(p.default) for p in self.signature.parameters.values()]
-        self._foreign_defaults = {
-            p.name: p.default
-            for p in self.signature.parameters.values()
-            if p.default is not p.empty and p.kind is not p.POSITIONAL_ONLY and is_foreign(p.default)
-        }
-        self._plain = not any(map(is_spread, self._defaults)) and all(
-            p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in self.signature.parameters.values()
-        )
-        self._required = sum(p.default is p.empty for p in self.signature.parameters.values())
+        self._take_parameters(signature_of(self.function))
         self._can_be_native = (
             self.target == "cpu"
             and type(self).__call__ is JitFunction.__call__
@@ -142,9 +122,7 @@ class JitFunction(Specialiser):
         )
         self._static = static_names(self._names, static_argnums, static_argnames)
         self._constants = constant_names(self._names, constants, self._static)
-        self._has_out = "out" in self._names
         self._opened = opened_parameters(self.function)
-        """Parameters whose tuples are spread even where they are of numbers alone."""
 
     def _present_parts(self) -> list[Any]:
         """What the function consists of that can be replaced."""
@@ -291,10 +269,6 @@ class JitFunction(Specialiser):
 
     # ---- arguments ----------------------------------------------------------------------------------
 
-    def _adoption(self, args: tuple, kwargs: dict[str, Any]) -> Adoption | None:
-        """The call with NumPy arrays in the place of those of other libraries; None where there are none."""
-        return adoption(self, args, kwargs)
-
     def _call_adopted(self, adopted: Adoption) -> Any:
         """Answer a call with arrays of other libraries: as any other, with its results in their kind."""
         token = _ADOPTING.set(True)
@@ -305,65 +279,15 @@ class JitFunction(Specialiser):
             adopted.note_writes(self._written if self._has_out else {*self._written, "out"})
         return adopted.results(result)
 
-    def _adopted(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
-        """The arguments, with NumPy arrays in the place of those of other libraries."""
-        adopted = self._adoption(args, kwargs)
-        return (args, kwargs) if adopted is None else (adopted.args, adopted.kwargs)
-
     def _locate(self, error: UnsupportedError, parameter: str) -> None:
         """Say of an error where the parameter is that it is about."""
         source = source_of(self.function)
         found = (n for n in ast.walk(source.node.args) if isinstance(n, ast.arg) and n.arg == parameter)
         error.diagnostic.location = source.place(next(found, source.node))
 
-    def _leaves(self, args: tuple, kwargs: dict[str, Any]) -> tuple[list[str], list[Any], list[str | None]]:
-        """Arguments in the order of the parameters; tuples of arrays are spread out, defaults marked."""
-        count = len(args)
-        simple = (
-            self._plain and not self._spreads and not kwargs and self._required <= count <= len(self._names)
-        )
-        if not simple:
-            return self._bound_leaves(args, kwargs)
-        for argument in args:
-            if type(argument) not in LEAVES and (
-                is_spread(argument) or (self._opened and type(argument) is tuple)
-            ):
-                return self._bound_leaves(args, kwargs)
-        return self._names, [*args, *self._defaults[count:]], []
-
-    def _bound_leaves(
-        self, args: tuple, kwargs: dict[str, Any], seen: Seen | None = None
-    ) -> tuple[list[str], list[Any], list[str | None]]:
-        """The leaves; `seen` gets the lists, dicts and objects that they are in."""
-        try:
-            bound = self.signature.bind(*args, **kwargs)
-        except TypeError as error:
-            place = definition_of(self.function) if hasattr(self.function, ABOUT) else None
-            raise DTypeError(f"{self.function.__name__}() {error}", place) from None
-        names: list[str] = []
-        values: list[Any] = []
-        groups: list[str | None] = []
-        taken = set(self._names)
-        seen = Seen() if seen is None else seen
-        for (name, parameter), default in zip(self.signature.parameters.items(), self._defaults, strict=True):
-            value = bound.arguments.get(name, default)
-            if parameter.kind is parameter.VAR_POSITIONAL and isinstance(value, Default):
-                value = Default(())
-            if parameter.kind is parameter.VAR_KEYWORD and isinstance(value, Default):
-                value = {}
-            if self._spreads and isinstance(value, Default) and is_ordinary(type(value.value)):
-                value = value.value
-            leaves: list[tuple[str, Any]] = [(name, value)]
-            is_opened = name in self._opened and type(value) is tuple
-            is_structure = name not in self._static and (is_opened or is_spread(value, self._spreads))
-            if is_structure:
-                structure, leaves = spread(name, value, taken, seen, self._spreads)
-                leaves.insert(0, (name, structure))
-            for leaf, item in leaves:
-                names.append(leaf)
-                values.append(item)
-                groups.append(name if is_structure else None)
-        return names, values, groups
+    def _misfit(self, error: TypeError) -> DTypeError:
+        place = definition_of(self.function) if hasattr(self.function, ABOUT) else None
+        return DTypeError(f"{self.function.__name__}() {error}", place)
 
     def _signature_key(self, names: Sequence[str], values: Sequence[Any]) -> Any:
         """What decides which specialisation runs, cheaply."""
@@ -397,31 +321,6 @@ class JitFunction(Specialiser):
         if writes and arrays > 1:
             parts.append(overlaps(values))
         return tuple(parts)
-
-    def _types(self, names: Sequence[str], values: Sequence[Any], groups: Sequence[str | None]) -> Types:
-        mutates = self._writes()
-        types: list[ArgumentType] = []
-        for k, (name, value) in enumerate(zip(names, values, strict=True)):
-            group = groups[k] if groups else None
-            try:
-                types.append(self._type(name, value, mutates, group))
-            except UnsupportedError as error:
-                self._locate(error, group or name)
-                raise
-            if self._constants and (group or name) in self._constants:
-                types[-1] = constant_type(types[-1], value)
-        if mutates and not any(isinstance(v, Spec) for v in values):
-            return overlap_partition(types, values)
-        return tuple(types)
-
-    def _type(self, name: str, value: Any, mutates: bool, group: str | None) -> ArgumentType:
-        if isinstance(value, Default):
-            return static_type(name, value.value)
-        if isinstance(value, Spec | ScalarSpec):
-            return changed(value.argument_type(name), group=group)
-        if name in self._static or name in self._baked:
-            return static_type(name, value, group)
-        return argument_type(name, value, mutates=mutates, group=group)
 
     # ---- specialisation -----------------------------------------------------------------------------
 

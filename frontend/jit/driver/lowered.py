@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...interface.argument_types import ArgumentType, binding
+from ...interface.argument_types import ArgumentType, binding, static_type
 from ...interface.errors import DTypeError, UnsupportedError
 from ...interface.structures import Again, Seen, Structure
 from ..call.invoke import Invocation
+from ..specialise.arguments import Default
 from ..specialise.specialiser import COMPILING
 from .adoption import LeavesOfLibrary
 
@@ -122,6 +124,18 @@ class Compiled:
         self._call(kernel, args, kwargs)
         return reports[0]
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a file, from which `nt.load` gives it back in a process that has neither compiler nor function.
+
+        The file holds data and machine code, for processors like this one. What the function found outside is compiled in
+        as it is now. Raises UnsupportedError for what needs Python or this process (target other than `cpu`, prints,
+        arrays from outside, results of the program's own classes), FileError where the file cannot be written.
+        """
+        from .saved import save
+
+        self._check_outside()
+        save(self, path)
+
     def _call(self, kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         adopted = self._owner._adoption(args, kwargs)
         if adopted is None:
@@ -143,6 +157,7 @@ class Compiled:
             raise self._changed("an array from outside")
         names, values, groups = call
         values = self._adopted(values)
+        _check_constants(self.program.arguments, values)
         types = self._owner._types(names, self._described(values), groups)
         extents = binding(self.program.arguments, types) if _agree(self.program.arguments, types) else None
         if extents is None or not all(guard.holds(extents) for guard in self.program.guards):
@@ -239,6 +254,19 @@ def _sequences(schedule: Any) -> Any:
     from .schedule_steps import sequences_of
 
     return sequences_of(schedule)
+
+
+def _check_constants(pattern: Sequence[ArgumentType], values: Sequence[Any]) -> None:
+    """Raise where an argument whose value was compiled in has another one."""
+    for p, value in zip(pattern, values, strict=False):
+        if p.kind != "static" or isinstance(p.value, Structure | Again):
+            continue
+        given = static_type(p.name, value.value if isinstance(value, Default) else value)
+        if type(given.value) is not type(p.value) or (given.value, given.text) != (p.value, p.text):
+            raise DTypeError(
+                f"argument '{p.name}' is {given.value!r}, and the program was compiled for {p.value!r}",
+                hint="call the jitted function, which compiles again",
+            )
 
 
 def _agree(pattern: Sequence[ArgumentType], types: Sequence[ArgumentType]) -> bool:
