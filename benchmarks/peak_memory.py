@@ -7,8 +7,9 @@ Three forms of each program. `nestor`: as it is compiled. `stored`: without nt-r
 everything in memory. `save-all`: the loss is `nt.checkpoint(loss, policy="save-all")`, which keeps every value that the
 derivative reads, as autograd does; each half is fused by itself.
 
-A plan counts each `memref.alloc` of the scf level from where it stands to its `memref.dealloc`; what threads allocate for a
-strip of unknown length is left out. A measurement counts what malloc and its kin hand out in a process of its own
+A plan counts each `memref.alloc` of the scf level from where it stands to its `memref.dealloc`, for one thread: others hold
+their own copies of what is allocated in a parallel loop. What threads allocate for a strip of unknown length is left out. A
+measurement counts what malloc and its kin hand out in a process of its own
 (`allocations.c`, by LD_PRELOAD) while the kernel runs, its results being there.
 """
 
@@ -53,9 +54,9 @@ def lowered(row: Row, form: str, small: bool = False) -> tuple[Any, str]:
 # ---- plans -------------------------------------------------------------------------------------------------
 
 
-def planned(module: Any, name: str) -> int:
-    """The most bytes that a call of a function has on the heap at once."""
-    from xdsl.dialects import func, memref
+def planned(module: Any, name: str, threads: int = 1) -> int:
+    """The most bytes that a call of a function has on the heap at once, where `threads` share its parallel loops."""
+    from xdsl.dialects import arith, func, memref, scf
 
     functions = {op.sym_name.data: op for op in module.ops if op.name == "func.func"}
 
@@ -71,6 +72,21 @@ def planned(module: Any, name: str) -> int:
             return [] if callee is None else list(callee.body.blocks)
         return [block for region in op.regions for block in region.blocks]
 
+    def number(value: Any) -> int | None:
+        return value.owner.value.value.data if isinstance(value.owner, arith.ConstantOp) else None
+
+    def at_once(op: Any) -> int:
+        """How many iterations of a parallel loop there are at a time."""
+        if not isinstance(op, scf.ParallelOp):
+            return 1
+        trips = 1
+        for ends in zip(op.lowerBound, op.upperBound, op.step, strict=True):
+            lower, upper, step = [number(value) for value in ends]
+            if lower is None or upper is None or step is None:
+                return threads
+            trips *= max(-(-(upper - lower) // step), 0)
+        return min(trips, threads)
+
     def peak(block: Any) -> int:
         live = most = 0
         for op in block.ops:
@@ -78,7 +94,7 @@ def planned(module: Any, name: str) -> int:
                 live += size(op.memref.type)
             elif isinstance(op, memref.DeallocOp):
                 live -= size(op.memref.type)
-            most = max([most, live, *(live + peak(b) for b in inside(op))])
+            most = max([most, live, *(live + at_once(op) * peak(b) for b in inside(op))])
         return most
 
     return max(peak(block) for block in functions[name].body.blocks)

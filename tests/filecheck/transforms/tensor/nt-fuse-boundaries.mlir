@@ -133,6 +133,27 @@ func.func @inside_control_flow(%p: i1, %x: tensor<4xf32>) -> tensor<4xf32> {
   func.return %r : tensor<4xf32>
 }
 
+// A number that a loop carries, and repeats in its body, is repeated there: no array of ones is made before the loop.
+// CHECK-LABEL: func.func @number_that_is_carried
+// CHECK:         %[[ONE:.+]] = nt.constant dense<1.000000e+00> : tensor<f64>
+// CHECK-NEXT:    scf.for {{.*}} iter_args(%{{.+}} = %x, %{{.+}} = %[[ONE]])
+// CHECK-NEXT:      nt.fusion "y"
+// CHECK-NEXT:        %[[OWN:.+]] = nt.constant dense<1.000000e+00> : tensor<f64>
+// CHECK-NEXT:        nt.broadcast %[[OWN]]
+// CHECK-NEXT:        nt.subtract
+func.func @number_that_is_carried(%x: tensor<8xf64>, %n: index) -> (tensor<8xf64>, tensor<f64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %one = nt.constant dense<1.0> : tensor<f64>
+  %ones = nt.broadcast %one along [] : tensor<f64> -> tensor<8xf64>
+  %r, %s = scf.for %i = %c0 to %n step %c1 iter_args(%h = %x, %t = %one) -> (tensor<8xf64>, tensor<f64>) {
+    %y = nt.subtract %h, %ones : tensor<8xf64>
+    %u = nt.add %t, %t : tensor<f64>
+    scf.yield %y, %u : tensor<8xf64>, tensor<f64>
+  }
+  func.return %r, %s : tensor<8xf64>, tensor<f64>
+}
+
 // A view that is returned is a copy of its own; what nobody uses is gone.
 // CHECK-LABEL: func.func @views
 // CHECK-NEXT:    %t = nt.fusion "t" {
