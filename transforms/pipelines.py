@@ -53,13 +53,20 @@ PIPELINES: dict[str, tuple[str, ...]] = {
     "cpu": ("cpu-to-scf", "cpu-to-llvm"),
     # the same for kernels, which check the indices that they look up
     "cuda-to-nest": ("to-nest", "nest-sink-checks"),
+    "cuda-to-parts": (
+        "to-loops",
+        "nest-outline-repeated{host=true}",
+        "nest-reuse-buffers{order=free}",
+        "nest-sink-checks",
+    ),
     # nest -> gpu: kernels and the host function that launches them; functions that CUDA C lacks are written out
     "cuda": (
-        "cuda-to-nest",
+        "cuda-to-parts",
         "nest-schedule-cuda",
         "nest-freeze",
         "nest-insert-barriers{known-only=true}",
         "convert-nest-to-gpu{explicit-barriers=true}",
+        "gpu-inline-parts",
         "canonicalize",
         "cse",
         "expand-math{kernels=true}",
@@ -67,11 +74,12 @@ PIPELINES: dict[str, tuple[str, ...]] = {
     ),
     # the same with 32-bit indices: for buffers of fewer than 2^31 elements, which the caller checks
     "cuda-small": (
-        "cuda-to-nest",
+        "cuda-to-parts",
         "nest-schedule-cuda",
         "nest-freeze",
         "nest-insert-barriers{known-only=true}",
         "convert-nest-to-gpu{index-bits=32 explicit-barriers=true}",
+        "gpu-inline-parts",
         "canonicalize",
         "cse",
         "expand-math{kernels=true}",

@@ -45,6 +45,7 @@ PASSES: dict[str, str] = {
     # nest -> upstream dialects
     "convert-nest-to-scf": "lowering.nest_to_scf.convert:ConvertNestToScfPass",
     "convert-nest-to-gpu": "lowering.nest_to_gpu.convert:ConvertNestToGpuPass",
+    "gpu-inline-parts": "lowering.nest_to_gpu.inline_parts:GpuInlinePartsPass",
     "gpu-plan-memory": "lowering.nest_to_gpu.plan_memory:GpuPlanMemoryPass",
     # upstream -> llvm
     "cut-long-loops": "lowering.to_llvm.cut_long_loops:CutLongLoopsPass",
@@ -66,6 +67,7 @@ IDLE_WITHOUT: dict[str, tuple[str, ...]] = {
     "nt-drop-barriers": ("nt.optimization_barrier",),
     "nest-outline-repeated": ("nest.accumulate",),
     "nest-share-scratch": ("func.call",),
+    "gpu-inline-parts": ("func.call",),
 }
 """Passes that look at these operations only. A compilation of a program that has none does not import them."""
 

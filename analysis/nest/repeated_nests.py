@@ -45,14 +45,17 @@ class Occurrence:
     values: tuple[SSAValue, ...]
 
 
-def repeated_nests(function: FuncOp, least_nests: int, least_saved: int) -> list[list[Occurrence]]:
+def repeated_nests(
+    function: FuncOp, least_nests: int, least_saved: int, host: bool = False
+) -> list[list[Occurrence]]:
     """The sequences of at least `least_nests` nests whose later occurrences have `least_saved` operations together.
 
-    Each with all places where it stands, in program order; no nest is in two.
+    Each with all places where it stands, in program order; no nest is in two. With `host` numbers from outside of nests are
+    constants and arguments: what is computed may depend on an element, which the host of a GPU does not read.
     """
     if sum(isinstance(op, ForOp) for op in function.body.block.ops) < 2 * least_nests:
         return []
-    nests, tokens, sizes = _tokens(function)
+    nests, tokens, sizes = _tokens(function, host)
     found: list[list[Occurrence]] = []
     while (best := _best(nests, tokens, sizes, least_nests, least_saved)) is not None:
         starts, length = best
@@ -65,7 +68,7 @@ def repeated_nests(function: FuncOp, least_nests: int, least_saved: int) -> list
 # ---- one number for equal nests -----------------------------------------------------------------------
 
 
-def _tokens(function: FuncOp) -> tuple[list[ForOp], np.ndarray, np.ndarray]:
+def _tokens(function: FuncOp, host: bool) -> tuple[list[ForOp], np.ndarray, np.ndarray]:
     """The nests of the block of a function, a number for each that equal ones share, and their operations.
 
     What may stand in no sequence has the number -1; a sequence does not go past it.
@@ -77,7 +80,7 @@ def _tokens(function: FuncOp) -> tuple[list[ForOp], np.ndarray, np.ndarray]:
     for op in function.body.block.ops:
         if not isinstance(op, ForOp) and _is_transparent(op):
             continue
-        key = _key(op) if isinstance(op, ForOp) else None
+        key = _key(op, host) if isinstance(op, ForOp) else None
         nests.append(op)  # pyright: ignore
         tokens.append(-1 if key is None else numbers.setdefault(key, len(numbers)))
         sizes.append(0 if key is None else len(key))
@@ -88,7 +91,7 @@ def _is_transparent(op: Operation) -> bool:
     return isinstance(op, AllocOp) or (not op.regions and is_side_effect_free(op))
 
 
-def _key(nest: ForOp) -> tuple[Hashable, ...] | None:
+def _key(nest: ForOp, host: bool) -> tuple[Hashable, ...] | None:
     """What equal nests have in common, an item an operation; None for one that is in no sequence."""
     numbers: dict[SSAValue, int] = {}
     items: list[Hashable] = []
@@ -98,7 +101,7 @@ def _key(nest: ForOp) -> tuple[Hashable, ...] | None:
         operands: list[Hashable] = []
         for value in op.operands:
             if value not in numbers:
-                described = _described(value)
+                described = _described(value, host)
                 if described is None:
                     return None
                 numbers[value] = len(numbers)
@@ -137,7 +140,7 @@ def _depth(op: Operation, nest: Operation) -> int:
     return depth
 
 
-def _described(value: SSAValue) -> Hashable | None:
+def _described(value: SSAValue, host: bool) -> Hashable | None:
     """What a value from outside of a nest must have in common with the one in its place; None: it ends a sequence.
 
     Floats may differ: they become arguments then.
@@ -146,7 +149,8 @@ def _described(value: SSAValue) -> Hashable | None:
     if isinstance(owner, arith.ConstantOp) and not is_float(value.type):
         return owner.value
     if not isinstance(value.type, MemRefType):
-        return value.type
+        is_known = not host or isinstance(owner, arith.ConstantOp | Block)
+        return value.type if is_known else None
     if DYNAMIC_INDEX in value.type.get_shape() or not isinstance(owner, AllocOp | Block):
         return None
     if isinstance(owner, Block) and any(

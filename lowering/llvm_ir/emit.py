@@ -179,6 +179,8 @@ class FunctionEmitter:
         self.labels: dict[Block, str] = {}
         self.incoming: dict[Block, list[tuple[str, Sequence[str]]]] = {}
         self._taken: set[str] = set()
+        self._counts: dict[str, int] = {}
+        """Of names that several values want, the last number that was given."""
         self._unnamed = 0
         self._name_everything()
 
@@ -202,10 +204,11 @@ class FunctionEmitter:
             self._unnamed += 1
             return
         name = stem = _BAD_NAME.sub("_", hint)
-        count = 0
+        count = self._counts.get(stem, 0)
         while name in self._taken:
             count += 1
             name = f"{stem}.{count}"
+        self._counts[stem] = count
         self._taken.add(name)
         self.names[value] = "%" + name
 

@@ -23,7 +23,7 @@ from ...analysis.nest.kernels.gpu_accesses import accesses, declared_space, is_b
 from ...analysis.nest.kernels.gpu_accesses import may_overlap as overlapping
 from ...analysis.nest.kernels.loop_marks import block_shape, too_many_threads
 from ...analysis.nest.values.linear_forms import Division, Linear, linear, terms_of
-from ...dialects.attributes import ALIAS_SET
+from ...dialects.attributes import ALIAS_SET, OUTLINED
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.ext import gpu as gpu_ext
 from ...dialects.nest import (
@@ -89,7 +89,7 @@ class HostBody(NestBody):
         if isinstance(op, ForOp):
             self.end_of_block()
             return self._nest(op)
-        if isinstance(op, cf.AssertOp) or raises(op):
+        if isinstance(op, cf.AssertOp) or raises(op) or OUTLINED in op.attributes:
             self.end_of_block()  # what is written before it has been written when it fails
         if op.regions:
             self.end_of_block()

@@ -55,24 +55,34 @@ def test_six_layers_are_as_many_functions_as_three():
         assert low.as_text("llvm-ir").count("define internal i32 @network") == 2
 
 
+def test_six_layers_have_the_kernels_of_three():
+    texts = [nt.jit(network).lower(*arguments(count)).as_text("cuda") for count in (3, 6)]
+    assert texts[0].count("__global__") == texts[1].count("__global__") > 1
+    launches = [nt.jit(network).lower(*arguments(n)).as_text("gpu").count("gpu.launch_func") for n in (3, 6)]
+    assert launches[1] == 2 * launches[0]
+
+
 def test_two_layers_are_no_function_where_little_is_saved():
     assert parts(nt.jit(layer).lower(*arguments(1)[:1], *arguments(1)[1][0], 0.5).as_text("nest")) == (0, 0)
 
 
-def test_numbers_that_differ_are_arguments():
-    f, args = nt.jit(scaled), arguments(3)
+@pytest.mark.parametrize("target", ["cpu", "cuda-sim:checked"])
+def test_numbers_that_differ_are_arguments(target):
+    f, args = nt.jit(scaled, target=target), arguments(3)
     assert parts(f.lower(*args).as_text("nest")) == (1, 3)
     np.testing.assert_allclose(f(*args), scaled(*args), rtol=1e-12)
 
 
-def test_layers_that_share_their_weights():
+@pytest.mark.parametrize("target", ["cpu", "cuda-sim:checked"])
+def test_layers_that_share_their_weights(target):
     x, (one, two) = arguments(2)
-    f = nt.jit(network)
+    f = nt.jit(network, target=target)
     for layers in ([one, one, one], [one, two, one], [one, two, two, one]):
         np.testing.assert_allclose(f(x, layers), network(x, layers), rtol=1e-12)
 
 
-def test_intermediates_that_others_read_too():
+@pytest.mark.parametrize("target", ["cpu", "cuda-sim:checked"])
+def test_intermediates_that_others_read_too(target):
     def branches(x, layers):
         a = layer(x, *layers[0], 0.5)
         b = layer(a, *layers[1], 0.5)
@@ -80,17 +90,18 @@ def test_intermediates_that_others_read_too():
         return a + b[::-1] * c, b
 
     args = arguments(3)
-    for got, wanted in zip(nt.jit(branches)(*args), branches(*args), strict=True):
+    for got, wanted in zip(nt.jit(branches, target=target)(*args), branches(*args), strict=True):
         np.testing.assert_allclose(got, wanted, rtol=1e-12)
 
 
-def test_layers_that_write_to_an_argument():
+@pytest.mark.parametrize("target", ["cpu", "cuda-sim:checked"])
+def test_layers_that_write_to_an_argument(target):
     def in_place(x, layers):
         for w, b, u, c in layers:
             x[...] = layer(x, w, b, u, c, 0.5)
         return x.sum()
 
-    f = nt.jit(in_place)
+    f = nt.jit(in_place, target=target)
     for seed in range(2):
         x, layers = arguments(3, seed=seed)
         y = x.copy()

@@ -112,7 +112,7 @@ def _schedule_remarks(module: ModuleOp, machine: str | None) -> list[str]:
 
     heard: list[str] = []
     with listening(lambda said: heard.extend(said.render().splitlines())):
-        lowered_copy(module, ("cuda-to-nest", "nest-schedule-cuda"), machine=machine)
+        lowered_copy(module, ("cuda-to-parts", "nest-schedule-cuda"), machine=machine)
     return [f"  {line}" for line in dict.fromkeys(heard)]
 
 
@@ -125,7 +125,7 @@ def _strategies(module: ModuleOp, target: str, machine: str | None) -> list[str]
         return ["  none: the interpreter runs nests as they are written"]
     tried: list[Tried] = []
     pipeline = (
-        ("cuda-to-nest", "nest-schedule-cuda") if target != "cpu" else ("to-parts", "nest-schedule-cpu")
+        ("cuda-to-parts", "nest-schedule-cuda") if target != "cpu" else ("to-parts", "nest-schedule-cpu")
     )
     with watching(tried.append):
         lowered_copy(module, pipeline, machine=machine)

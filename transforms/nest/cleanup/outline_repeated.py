@@ -28,8 +28,10 @@ So sequences are taken as long as they are, from `nests` nests on, and only wher
 `saved` operations together: some 10 ms each of compilation. Loops keep the names of the first occurrence.
 
 A buffer that every occurrence makes and nobody else uses is made in the function; others, and floats that differ, are
-arguments. Which sequences are equal: `analysis/nest/repeated_nests.py`. A function with `nest.frozen` arguments stays as
-it is, for nest-freeze finds what depends on them.
+arguments. For a GPU, `host=true`, such a float is a constant or an argument of `@f`: elements of buffers are read in
+kernels only. There gpu-inline-parts puts the launches of `@f.part` into `@f` again. Which sequences are equal:
+`analysis/nest/repeated_nests.py`. A function with `nest.frozen` arguments stays as it is, for nest-freeze finds what depends
+on them.
 """
 
 from __future__ import annotations
@@ -63,28 +65,32 @@ SAVED = 60
 @dataclass(frozen=True)
 class NestOutlineRepeatedPass(ModulePass):
     """Make functions of sequences of nests that occur again: at least `nests` nests, whose other occurrences have
-    `saved` operations together."""
+    `saved` operations together. With `host` the numbers that they use are those that the host of a GPU knows: constants
+    and arguments."""
 
     name = "nest-outline-repeated"
 
     nests: int = NESTS
     saved: int = SAVED
+    host: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.nests < 1 or self.saved < 1:
             option = "nests" if self.nests < 1 else "saved"
             raise fail(op, f"{option} is {getattr(self, option)}; a positive number is expected")
         for function in functions(op):
-            outline_repeated(function, self.nests, self.saved)
+            outline_repeated(function, self.nests, self.saved, self.host)
 
 
-def outline_repeated(function: FuncOp, nests: int = NESTS, saved: int = SAVED) -> list[FuncOp]:
+def outline_repeated(
+    function: FuncOp, nests: int = NESTS, saved: int = SAVED, host: bool = False
+) -> list[FuncOp]:
     """Outline what `function` repeats; the new functions, which stand behind it."""
     is_plain = len(function.body.blocks) == 1 and not function.function_type.outputs.data
     if not is_plain or any(is_frozen(argument) for argument in function.body.block.args):
         return []
     made = []
-    for occurrences in repeated_nests(function, nests, saved):
+    for occurrences in repeated_nests(function, nests, saved, host):
         made.append(_outline(function, occurrences, _fresh_name(function)))
     return made
 

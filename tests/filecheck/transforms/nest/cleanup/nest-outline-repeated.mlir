@@ -1,6 +1,7 @@
 // What occurs again becomes a function: buffers of its own are made there, others and floats that differ are arguments. Not where
 // values stand in other places, buffers may overlap or are frozen, a check is between, or it saves too little.
 // RUN: opt-tool %s -p "nest-outline-repeated{nests=2 saved=1}" | filecheck %s
+// RUN: opt-tool %s -p "nest-outline-repeated{nests=2 saved=1 host=true}" | filecheck %s --check-prefix=HOST
 // RUN: opt-tool %s -p "nest-outline-repeated" | filecheck %s --check-prefix=LITTLE
 
 // LITTLE-NOT: func.call
@@ -195,6 +196,36 @@ func.func @unknown_extents(%x: memref<?xf32>, %y: memref<?xf32> {nest.role = "ou
   nest.for "j.1" %j = 0 to %n {
     %0 = nest.load %x[%j] : memref<?xf32>
     nest.accumulate "y" add %0, %y[-%j + %n - 1] : memref<?xf32>
+  }
+  func.return
+}
+
+// A number that depends on an element: the host of a GPU does not know it.
+// CHECK-LABEL: func.func @element(
+// CHECK-COUNT-2: func.call @element.part(
+// HOST-LABEL: func.func @layers(
+// HOST-COUNT-2: func.call @layers.part(
+// HOST-LABEL: func.func @element(
+// HOST-NOT: func.call
+func.func @element(%x: memref<8xf32>, %z: memref<1xf32>, %y: memref<8xf32> {nest.role = "out"}, %w: memref<8xf32> {nest.role = "out"}) {
+  %s = nest.load %z[0] : memref<1xf32>
+  nest.for "i" %i = 0 to 8 {
+    %0 = nest.load %x[%i] : memref<8xf32>
+    %1 = arith.mulf %0, %s : f32
+    nest.store "y" %1, %y[%i] : memref<8xf32>
+  }
+  nest.for "j" %j = 0 to 8 {
+    %0 = nest.load %x[-%j + 7] : memref<8xf32>
+    nest.accumulate "y" add %0, %y[%j] : memref<8xf32>
+  }
+  nest.for "i.1" %i = 0 to 8 {
+    %0 = nest.load %x[%i] : memref<8xf32>
+    %1 = arith.mulf %0, %s : f32
+    nest.store "w" %1, %w[%i] : memref<8xf32>
+  }
+  nest.for "j.1" %j = 0 to 8 {
+    %0 = nest.load %x[-%j + 7] : memref<8xf32>
+    nest.accumulate "w" add %0, %w[%j] : memref<8xf32>
   }
   func.return
 }
