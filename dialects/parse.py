@@ -22,7 +22,6 @@ from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
     AnyFloat,
     BFloat16Type,
-    ComplexType,
     FileLineColLoc,
     Float16Type,
     Float32Type,
@@ -127,16 +126,7 @@ class _Places:
         return FileLineColLoc(self._filename, IntAttr(0), IntAttr(0))
 
 
-class _RealElement(AttrParser._TensorLiteralElement):  # pyright: ignore[reportPrivateUsage]
-    """A number in `dense<...>` that is not complex (xDSL asserts that complex elements are pairs)."""
-
-    def to_type(self, parser: AttrParser, type: Any) -> Any:
-        if isinstance(type, ComplexType):
-            parser.raise_error(f"an element of {type} is a pair, such as (1.0, 0.0)", self.span)
-        return super().to_type(parser, type)
-
-
-class _HexadecimalElement(_RealElement):
+class _HexadecimalElement(AttrParser._TensorLiteralElement):  # pyright: ignore[reportPrivateUsage]
     """`0x7F800000` in `dense<...>`: of a float the bits (xDSL takes it for the number, and prints it as bits)."""
 
     def to_type(self, parser: AttrParser, type: Any) -> Any:
@@ -146,21 +136,6 @@ class _HexadecimalElement(_RealElement):
         if self.value >= 1 << 8 * size:  # type: ignore[operator]
             parser.raise_error(f"{self.span.text} has more bits than {type}", self.span)
         return type.unpack(self.value.to_bytes(size, "little"), 1)[0]  # type: ignore[union-attr]
-
-
-class _ComplexElement(AttrParser._TensorLiteralElement):  # pyright: ignore[reportPrivateUsage]
-    """`(1.0, 0x7FF0000000000000)` in `dense<...>`: two elements, each read as it would be alone (xDSL takes the bits of one
-    for a number, and cuts floats of complex integers).
-    """
-
-    def __init__(self, parts: Sequence[AttrParser._TensorLiteralElement], span: Span):
-        super().__init__(False, (0, 0), span)
-        self._parts = parts
-
-    def to_type(self, parser: AttrParser, type: Any) -> Any:
-        if not isinstance(type, ComplexType):
-            parser.raise_error(f"a complex number, where {type} is expected", self.span)
-        return tuple([part.to_type(parser, type.element_type) for part in self._parts])
 
 
 class _Lexer(MLIRLexer):
@@ -332,22 +307,10 @@ class LocatedParser(Parser):
         return type
 
     def _parse_tensor_literal_element(self) -> AttrParser._TensorLiteralElement:
-        start = self._current_token
-        if start.kind == MLIRTokenKind.L_PAREN:
-            parts = self.parse_comma_separated_list(self.Delimiter.PAREN, self._parse_number_of_literal)
-            span = Span(start.span.start, parts[-1].span.end if parts else start.span.end, start.span.input)
-            if len(parts) != 2:
-                self.raise_error("a complex number has two parts", span)
-            return _ComplexElement(parts, span)
-        return self._parse_number_of_literal()
-
-    def _parse_number_of_literal(self) -> AttrParser._TensorLiteralElement:
-        found = self._parse_optional_bool_int_or_float()
-        if found is None:
-            self.raise_error("expected either a float, integer, or complex literal")
-        value, span = found
-        kind = _HexadecimalElement if span.text.startswith("0x") else _RealElement
-        return kind(value < 0, value, span)
+        element = super()._parse_tensor_literal_element()
+        if not element.span.text.startswith("0x"):
+            return element
+        return _HexadecimalElement(element.is_negative, element.value, element.span)
 
     def _parse_external_resources(self) -> None:
         """`external_resources: { owner: { key: value, ... }, ... }`, as mlir-opt's reproducers have it."""

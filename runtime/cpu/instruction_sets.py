@@ -1,7 +1,7 @@
 """Instruction sets that compiled code may use: which a program needs, and whether the processor that is here has them.
 
-    needed(None)              of code for this processor: LLVM's names, ("adx", "avx", "avx2", ...)
-    lacking(names)            those of them that this processor has not, as Linux says it; imports no LLVM
+    needed(None, tiles=False)     of code for this processor: LLVM's names, ("avx", "avx2", ...)
+    lacking(names)                those of them that this processor has not, as Linux says it; imports no LLVM
 
 Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, CPUID; AMD64 Architecture Programmer's
 Manual, volume 3, appendix E.
@@ -37,7 +37,6 @@ _EXTENDED, _AVX, _AVX512, _TILES = 0x80000001, 0x6, 0xE6, 0x60000
 
 SETS: dict[str, InstructionSet] = {
     "sse3": InstructionSet("pni", 1, 0, 2, 0),
-    "pclmul": InstructionSet("pclmulqdq", 1, 0, 2, 1),
     "ssse3": InstructionSet("ssse3", 1, 0, 2, 9),
     "fma": InstructionSet("fma", 1, 0, 2, 12, _AVX),
     "cx16": InstructionSet("cx16", 1, 0, 2, 13),
@@ -45,7 +44,6 @@ SETS: dict[str, InstructionSet] = {
     "sse4.2": InstructionSet("sse4_2", 1, 0, 2, 20),
     "movbe": InstructionSet("movbe", 1, 0, 2, 22),
     "popcnt": InstructionSet("popcnt", 1, 0, 2, 23),
-    "aes": InstructionSet("aes", 1, 0, 2, 25),
     "avx": InstructionSet("avx", 1, 0, 2, 28, _AVX),
     "f16c": InstructionSet("f16c", 1, 0, 2, 29, _AVX),
     "bmi": InstructionSet("bmi1", 7, 0, 1, 3),
@@ -53,17 +51,13 @@ SETS: dict[str, InstructionSet] = {
     "bmi2": InstructionSet("bmi2", 7, 0, 1, 8),
     "avx512f": InstructionSet("avx512f", 7, 0, 1, 16, _AVX512),
     "avx512dq": InstructionSet("avx512dq", 7, 0, 1, 17, _AVX512),
-    "adx": InstructionSet("adx", 7, 0, 1, 19),
     "avx512ifma": InstructionSet("avx512ifma", 7, 0, 1, 21, _AVX512),
     "avx512cd": InstructionSet("avx512cd", 7, 0, 1, 28, _AVX512),
-    "sha": InstructionSet("sha_ni", 7, 0, 1, 29),
     "avx512bw": InstructionSet("avx512bw", 7, 0, 1, 30, _AVX512),
     "avx512vl": InstructionSet("avx512vl", 7, 0, 1, 31, _AVX512),
     "avx512vbmi": InstructionSet("avx512vbmi", 7, 0, 2, 1, _AVX512),
     "avx512vbmi2": InstructionSet("avx512_vbmi2", 7, 0, 2, 6, _AVX512),
     "gfni": InstructionSet("gfni", 7, 0, 2, 8),
-    "vaes": InstructionSet("vaes", 7, 0, 2, 9, _AVX),
-    "vpclmulqdq": InstructionSet("vpclmulqdq", 7, 0, 2, 10, _AVX),
     "avx512vnni": InstructionSet("avx512_vnni", 7, 0, 2, 11, _AVX512),
     "avx512bitalg": InstructionSet("avx512_bitalg", 7, 0, 2, 12, _AVX512),
     "avx512vpopcntdq": InstructionSet("avx512_vpopcntdq", 7, 0, 2, 14, _AVX512),
@@ -91,17 +85,19 @@ _LEVEL_2 = ("cx16", "popcnt", "sse3", "sse4.1", "sse4.2", "ssse3")
 _LEVEL_3 = (*_LEVEL_2, "avx")
 
 
-def needed(machine: Cpu | None) -> tuple[str, ...]:
+def needed(machine: Cpu | None, *, tiles: bool) -> tuple[str, ...]:
     """The instruction sets that code for a machine may use, of which none is this one; nothing on other processors than
     x86-64.
 
     Of a processor that LLVM knows by name, all that this one has and vectors of its width can use: LLVM does not say which
-    it takes for granted.
+    it takes for granted. The matrix unit counts where the code uses `tiles`: LLVM does not choose it.
     """
     from .llvm_machine import host
 
     _, text = host()
     here = {name[1:] for name in text.split(",") if name.startswith("+")} & SETS.keys()
+    if not tiles:
+        here = {name for name in here if not name.startswith("amx")}
     if machine is None:
         return tuple(sorted(here))
     if not machine.triple.startswith("x86_64"):
@@ -109,8 +105,7 @@ def needed(machine: Cpu | None) -> tuple[str, ...]:
     if machine.llvm.startswith("x86-64"):
         level = _LEVEL_3 if machine.vector_bits > 128 else ()
         return tuple(sorted({*machine.features, *level}))
-    wide = ("avx512", "amx") if machine.vector_bits < 512 else () if machine.amx else ("amx",)
-    return tuple(sorted(name for name in here if not name.startswith(wide or ("none",))))
+    return tuple(sorted(name for name in here if machine.vector_bits >= 512 or not name.startswith("avx512")))
 
 
 def kind_of_processor() -> str:
@@ -132,3 +127,8 @@ def lacking(names: Iterable[str]) -> list[str]:
 
     here = {*host()[1].split(",")}
     return [name for name in wanted if f"+{name}" not in here]
+
+
+def uses_tiles(llvm_ir: str) -> bool:
+    """Whether code uses the matrix unit, for which a process must ask."""
+    return "@llvm.x86.t" in llvm_ir

@@ -39,7 +39,7 @@ def answered(text: str) -> str:
     return re.sub(_ASK, _ANSWER, text, flags=re.MULTILINE)
 
 
-_SERIAL_IR = """
+SERIAL_IR = """
 define void @GOMP_parallel(ptr %body, ptr %context, i32 %threads, i32 %flags) {
   call void %body(ptr %context)
   ret void
@@ -118,7 +118,7 @@ def _serial_engine() -> Any:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     machine = llvm.Target.from_default_triple().create_target_machine(jit=True)
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(_SERIAL_IR), machine)
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(SERIAL_IR), machine)
     engine.finalize_object()
     return engine
 

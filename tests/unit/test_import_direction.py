@@ -123,7 +123,16 @@ def test_no_circles(graph):
 
 
 FRONTEND = (
-    *("nn", "functional", "jit.driver", "jit.specialise", "jit.disk", "jit.native_call", "jit.call"),
+    *(
+        "nn",
+        "functional",
+        "jit.driver",
+        "jit.export",
+        "jit.specialise",
+        "jit.disk",
+        "jit.native_call",
+        "jit.call",
+    ),
     *("script", "derivatives", "control", "numpy_api", "frame", "indexing", "values", "interface"),
 )
 """Rooms of the frontend: each imports only those after it."""

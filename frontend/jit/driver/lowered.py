@@ -136,6 +136,27 @@ class Compiled:
         self._check_outside()
         save(self, path)
 
+    def export_c(
+        self,
+        folder: str | os.PathLike[str],
+        name: str | None = None,
+        *,
+        threads: str = "openmp",
+        cc: str | None = None,
+    ) -> list[str]:
+        """Write it as a C library, for programs without Python: header, source of the interface, object file, static and
+        shared library, packages of CMake and pkg-config, and an example. The paths of the files.
+
+        `name` is that of the C function (the function's where none is given), `threads` "openmp" (libgomp) or "none", `cc`
+        the C compiler (else CC, else cc). What the function found outside is compiled in as it is now. Raises
+        UnsupportedError for what C has no form for or where there is no C compiler, FileError where the folder cannot be
+        written.
+        """
+        from ..export.export_c import export_c
+
+        self._check_outside()
+        return export_c(self, folder, name, threads, cc)
+
     def _call(self, kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         adopted = self._owner._adoption(args, kwargs)
         if adopted is None:

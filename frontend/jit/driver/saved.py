@@ -21,7 +21,7 @@ import numpy as np
 
 from .... import __version__
 from ....lowering.abi.error_codes import RECORD_WORDS
-from ....runtime.cpu.instruction_sets import kind_of_processor, lacking, needed
+from ....runtime.cpu.instruction_sets import kind_of_processor, lacking, needed, uses_tiles
 from ....runtime.cpu.object_loader import LoadError
 from ....runtime.cpu.processor import may_use_tiles
 from ....runtime.disk_cache import Variant, packed, unpacked
@@ -30,6 +30,7 @@ from ...interface.captured import Captured
 from ...interface.errors import DTypeError, FileError, SavedProgramError, UnsupportedError
 from ...interface.outside_arrays import Inputs
 from ...interface.program_parts import Program
+from ..call.alone import why_not_alone
 from ..call.cpu_kernel import CpuKernel, load_cpu
 from ..disk.program_data import dumped, loaded
 from .adoption import Leaves
@@ -144,20 +145,6 @@ def _description(owner: CallArguments, name: str) -> tuple[Any, ...]:
 # ---- saving -----------------------------------------------------------------------------------------
 
 
-def why_not_alone(program: Program, kernel: Any) -> tuple[str, str] | None:
-    """Why a program cannot run without its function, and what to do; None where it can."""
-    if not isinstance(kernel, CpuKernel):
-        return "its target is not 'cpu'", 'compile(target="cpu")'
-    if kernel.native is None:
-        return "it prints or calls Python", "print around the call, and leave functions of Python out of it"
-    if program.inputs:
-        names = ", ".join(f"'{name}'" for name in program.inputs.names)
-        return f"it reads arrays from outside ({names}), whose elements may change", "pass them as arguments"
-    if program.may_change:
-        return "it changes lists, dicts or objects of its arguments", "return what is to be changed"
-    return None
-
-
 def save(compiled: Any, path: str | os.PathLike[str]) -> None:
     """Write a compiled program to a file. Raises UnsupportedError, FileError."""
     program, kernel, engine = compiled.program, compiled._kernel, compiled.engine
@@ -194,20 +181,15 @@ def save(compiled: Any, path: str | os.PathLike[str]) -> None:
 
 def _header(engine: Any) -> bytes:
     """What must hold where the code is to run."""
-    machine = engine._machine
+    machine, tiles = engine._machine, uses_tiles(engine.llvm_ir)
     facts = {
         "nestor": __version__,
         "words": RECORD_WORDS,
         "processor": machine.triple.partition("-")[0] if machine is not None else kind_of_processor(),
-        "needs": needed(machine),
-        "tiles": uses_tiles(engine.llvm_ir),
+        "needs": needed(machine, tiles=tiles),
+        "tiles": tiles,
     }
     return json.dumps(facts).encode()
-
-
-def uses_tiles(llvm_ir: str) -> bool:
-    """Whether code uses the matrix unit, for which a process must ask."""
-    return "@llvm.x86.t" in llvm_ir
 
 
 # ---- loading ----------------------------------------------------------------------------------------
@@ -297,4 +279,4 @@ def _check(name: str, facts: dict[str, Any]) -> None:
         raise UnsupportedError(f"'{name}' uses the matrix unit (AMX), which this process may not", hint=lower)
 
 
-__all__ = ["SavedFunction", "read", "save", "why_not_alone"]
+__all__ = ["SavedFunction", "read", "save"]

@@ -75,16 +75,3 @@ def test_simulator():
 @pytest.mark.parametrize("name", sorted(set(CASES) - HOST_ONLY - {"branch"}))
 def test_simulator_of_the_others(name):
     check(name, target="cuda-sim")
-
-
-@pytest.mark.parametrize("dynamic", [None, pytest.param(True, marks=pytest.mark.slow)])
-def test_convolutions_of_slices_on_the_gpu(dynamic):
-    """Sums of columns of which none is a nest of two loops."""
-    each = nt.jit(
-        nt.vmap(lambda x, w: np.convolve(x, w, "same"), (0, None)), target="cuda-sim", dynamic=dynamic
-    )
-    rng = np.random.default_rng(3)
-    for slices, n, k in ((4, 9, 3), (3, 6, 4), (1, 3, 1), (2, 5, 7), (0, 4, 3)):
-        x, w = rng.standard_normal((slices, n)), rng.standard_normal(k)
-        want = np.array([np.convolve(row, w, "same") for row in x]).reshape(slices, max(n, k))
-        np.testing.assert_allclose(each(x, w), want, rtol=1e-12, atol=1e-12)

@@ -1,6 +1,6 @@
 """Cotangents of running extremes and products: each term is compared with what came of all of them.
 
-    nest.accumulate maximum %v, %m[]        cv = %v == %m ? cm / (how many terms are equal to it) : 0; NaN where none is
+    nest.accumulate maximum %v, %m[]        cv = %v == %m ? cm / (how many terms are equal to it) : 0
     nest.accumulate mul %v, %p[]            cv = cp * (the product of all other terms), zeros or not
 
 The final contents, the number of equal terms, the product of the terms that are not zero: each is in a buffer that the
@@ -11,7 +11,6 @@ terms are in: what a reduction of an array inside of a loop is.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import nan
 
 from xdsl.ir import Operation, SSAValue
 
@@ -70,10 +69,9 @@ def of_term(
         )
         return (c * others).value
     final = values.beside(alloc, "", None)
-    ties = by.formula(load(values.beside(alloc, "_ties", _equal_to(final))))
+    ties = values.beside(alloc, "_ties", _equal_to(final))
     wins = term.equals(by.formula(load(final)))
-    rest = ties.equals(0.0).where(by.formula(by.uniform(nan, ties.value)), 0.0)
-    return wins.where(c / ties, rest).value
+    return wins.where(c / by.formula(load(ties)), 0.0).value
 
 
 Insert = Callable[[Operation], object]

@@ -12,7 +12,6 @@ second, forward mode is t[i] = a[i] * t[i - 1] + b[i] * tx[i], reverse mode is t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import nan
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, i64
@@ -63,16 +62,13 @@ def reduce_reverse(op: ReduceOp, cotangents: Sequence[SSAValue | None], to: Reve
 
 
 def _of_winners(op: ReduceOp, values: SSAValue, b: Builder) -> SSAValue:
-    """`values` where an element is the extreme one, divided by how many are; zero elsewhere. NaN where none is: the extreme
-    one is NaN, which has no derivative.
-    """
+    """`values` where an element is the extreme one, divided by how many are; zero elsewhere."""
     source = op.inputs[0]
     extreme = b.broadcast(op.results_[0], _kept(op), source)
     wins = b.formula(source).equals(b.formula(extreme))
     count = b.sum(b.cast(wins.value, element_of(source)), op.reduced)
     share = b.elementwise("divide", values, b.broadcast(count, _kept(op), source))
-    rest = b.formula(count).equals(0.0).where(b.formula(b.uniform(nan, count)), 0.0).value
-    return wins.where(b.formula(share), b.formula(b.broadcast(rest, _kept(op), source))).value
+    return wins.where(b.formula(share), 0.0).value
 
 
 def _others_product(source: SSAValue, axes: Sequence[int], b: Builder) -> SSAValue:

@@ -25,13 +25,3 @@ func.func @complex(%x: tensor<4x?xcomplex<f32>>) -> tensor<?xcomplex<f64>> {
   %t = nt.reduce add %w over [0] : tensor<4x?xcomplex<f64>> -> tensor<?xcomplex<f64>>
   func.return %t : tensor<?xcomplex<f64>>
 }
-
-// Parts that are not finite are bits, each of its own, and so they are read.
-// CHECK-LABEL: func.func @not_finite
-// CHECK-NEXT:    nt.constant dense<[(0x7f800000,1.000000e+00), (-2.000000e+00,0x7fc00000)]> : tensor<2xcomplex<f32>>
-// CHECK-NEXT:    nt.constant dense<(0x7ff8000000000000,0xfff0000000000000)> : tensor<complex<f64>>
-func.func @not_finite() -> (tensor<2xcomplex<f32>>, tensor<complex<f64>>) {
-  %a = nt.constant dense<[(0x7F800000, 1), (-2.0, 0x7FC00000)]> : tensor<2xcomplex<f32>>
-  %b = nt.constant dense<(0x7FF8000000000000, 0xFFF0000000000000)> : tensor<complex<f64>>
-  func.return %a, %b : tensor<2xcomplex<f32>>, tensor<complex<f64>>
-}

@@ -11,36 +11,6 @@
 
 // -----
 
-// expected-error @below {{an element of complex<f32> is a pair, such as (1.0, 0.0)}}
-%0 = nt.constant dense<[(1.0, 2.0), 1.0]> : tensor<2xcomplex<f32>>
-
-// -----
-
-// expected-error @below {{an element of complex<f16> is a pair}}
-%0 = nt.constant dense<0x7C00> : tensor<complex<f16>>
-
-// -----
-
-// expected-error @below {{a complex number, where f64 is expected}}
-%0 = nt.constant dense<(1.0, 2.0)> : tensor<f64>
-
-// -----
-
-// expected-error @below {{a complex number has two parts}}
-%0 = nt.constant dense<(1.0, 2.0, 3.0)> : tensor<complex<f64>>
-
-// -----
-
-// expected-error @below {{0x1FFFFFFFF has more bits than f32}}
-%0 = nt.constant dense<(1.0, 0x1FFFFFFFF)> : tensor<complex<f32>>
-
-// -----
-
-// expected-error @below {{expected integer value}}
-%0 = "test.op"() {value = dense<(1.5, 2)> : tensor<complex<i32>>} : () -> tensor<f32>
-
-// -----
-
 // expected-error @below {{expected dense<...> : tensor<...>}}
 %0 = nt.constant 1.0 : f32
 

@@ -1,0 +1,73 @@
+"""LLVM IR of a compiled program for a library without Python: what the process had is the library's own.
+
+declare i1 @nestor_poll(...)            a function that never stops the kernel: there are no handlers of Python
+declare noalias ptr @aligned_alloc(..)  @f_memory, of the library's source, which asks the caller's allocator
+@nestor_thread_count                    @f_threads, a number of the library
+declare void @GOMP_parallel(...)        libgomp's; without threads a function that calls the body
+define i32 @f(...)                      @f_kernel, which other libraries do not see
+"""
+
+from __future__ import annotations
+
+import re
+
+from ...analysis.machine import Cpu
+from ...lowering.abi.error_codes import POLL
+from .engine import compile_object
+from .threads import COUNT, SERIAL_IR, answered
+
+_POLL = re.compile(rf"^declare (?:zeroext )?i1 @{POLL}\(.*\).*$", re.MULTILINE)
+_QUIET = f"define internal i1 @{POLL}(ptr %record, i1 %first) {{\n  ret i1 false\n}}"
+_THREADS = re.compile(
+    r"^declare .*@(?:GOMP_parallel|omp_in_parallel|omp_get_thread_num|omp_get_num_threads|omp_get_max_threads)\(.*$",
+    re.MULTILINE,
+)
+_ENTRY = re.compile(r'^define (?!internal)(?!hidden)([^@\n]*)@([\w.$-]+|"[^"]*")\(', re.MULTILINE)
+_DECLARED = re.compile(r"^declare [^@\n]*@([\w.$-]+)\(", re.MULTILINE)
+
+ALLOWED = re.compile(r"llvm\.|aligned_alloc$|free$|mem(?:cpy|move|set)$|GOMP_parallel$|omp_|[a-z]+\d*f?$")
+"""What a library may refer to: its source has it, the C library or libgomp."""
+
+
+class NotAlone(Exception):
+    """The program needs a function that a library does not have: its name."""
+
+
+def freestanding(text: str, name: str, prefix: str, *, threads: bool) -> str:
+    """The text with the entry `name` as `<prefix>_kernel`. Raises NotAlone."""
+    text = _POLL.sub(_QUIET, answered(text) if threads else _serial(text))
+    for declared in _DECLARED.findall(text):
+        if declared.startswith("nestor_") or not ALLOWED.match(declared):
+            raise NotAlone(declared)
+    text = text.replace(f"@{COUNT} = external global i32", f"@{prefix}_threads = external hidden global i32")
+    text = re.sub(rf"@{COUNT}\b", f"@{prefix}_threads", text)
+    text = re.sub(r"@aligned_alloc\b", f"@{prefix}_memory", text)
+    text = re.sub(r"@free\b", f"@{prefix}_give_back", text)
+
+    def entry(found: re.Match[str]) -> str:
+        kind, symbol = found.groups()
+        if symbol.strip('"') == name:
+            return f"define hidden {kind}@{prefix}_kernel("
+        return f"define internal {kind}@{symbol}("
+
+    return _ENTRY.sub(entry, text)
+
+
+def _serial(text: str) -> str:
+    """The text with functions of its own in the place of libgomp's."""
+    there = SERIAL_IR + "define i32 @omp_get_max_threads() { ret i32 1 }\n"
+    own = {
+        _called(one): one.replace("define ", "define internal ", 1)
+        for one in re.findall(r"^define [^\n]*\}$|^define .*?^\}", there, re.MULTILINE | re.DOTALL)
+    }
+    return _THREADS.sub(lambda found: own[_called(found[0])], text)
+
+
+def _called(line: str) -> str:
+    """The name of the function that a line declares or defines."""
+    return line.partition("@")[2].partition("(")[0]
+
+
+def compile_alone(text: str, name: str, prefix: str, *, threads: bool, machine: Cpu | None) -> bytes:
+    """Object code of a library. Raises NotAlone, and what LLVM raises."""
+    return compile_object(freestanding(text, name, prefix, threads=threads), machine=machine)
