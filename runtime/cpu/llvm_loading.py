@@ -10,17 +10,21 @@ import os
 import sys
 import threading
 
-from ..fork_lock import QuietLock
+from ..fork_lock import ForkLock, QuietLock
 
 _thread: threading.Thread | None = None
+
+_STARTING = ForkLock()
+"""Held while the thread is started: it cannot be waited for before."""
 
 
 def load_llvm_meanwhile() -> None:
     """Have another thread import llvmlite's binding. What needs it imports it as usual, and waits for it there."""
     global _thread
-    if _thread is None and "llvmlite.binding" not in sys.modules:
-        _thread = threading.Thread(target=_import_llvm, name="nestor-load-llvm", daemon=True)
-        _thread.start()
+    with _STARTING:
+        if _thread is None and "llvmlite.binding" not in sys.modules:
+            _thread = threading.Thread(target=_import_llvm, name="nestor-load-llvm", daemon=True)
+            _thread.start()
 
 
 def _import_llvm() -> None:
@@ -30,8 +34,10 @@ def _import_llvm() -> None:
 
 def _wait() -> None:
     """A child forked in the middle of it would wait for the lock of the import for ever."""
-    if _thread is not None:
-        _thread.join(QuietLock.PATIENCE)
+    with _STARTING:
+        thread = _thread
+    if thread is not None:
+        thread.join(QuietLock.PATIENCE)
 
 
 if hasattr(os, "register_at_fork"):

@@ -13,7 +13,7 @@ import pytest
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 
 HEAD = """
-import os, signal, sys, threading, time
+import itertools, os, signal, sys, threading, time
 import numpy as np
 import nestor as nt
 from nestor.frontend.jit.specialise.specialiser import COMPILING
@@ -54,17 +54,15 @@ def run(folder: Path, body: str, **variables: str) -> list[str]:
     return [*done.stdout.splitlines(), *done.stderr.splitlines()]
 
 
-# So many that no processor has compiled them before the last child is made.
-MANY = "".join(f"def f{k}(x):\n    return x * {k} + np.sin(x)\n\n" for k in range(400))
+MANY = "".join(f"def f{k}(x):\n    return x * {k} + np.sin(x)\n\n" for k in range(40))
 
 WHILE_A_THREAD_COMPILES = """
 functions = [value for name, value in list(globals().items()) if name[0] == "f" and name[1:].isdigit()]
-done = []
-def compile_all():
-    for one in functions[1:]:
-        nt.jit(one)(x)
-        done.append(one)
-threading.Thread(target=compile_all, daemon=True).start()
+def compile_on_and_on():
+    for length in itertools.count(10):
+        nt.jit(functions[1 + length % (len(functions) - 1)])(np.arange(float(length)))
+compiling = threading.Thread(target=compile_on_and_on, daemon=True)
+compiling.start()
 
 def work():
     got = nt.jit(functions[0])(x)
@@ -75,7 +73,7 @@ time.sleep(FIRST)
 for _ in range(4):
     statuses.append(child(work)[0])
     time.sleep(0.03)
-assert len(done) < len(functions) - 1
+assert compiling.is_alive()
 print(statuses)
 os._exit(0) if sys.stdout.flush() is None else None
 """

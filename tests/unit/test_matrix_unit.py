@@ -17,13 +17,14 @@ from nestor.dialects.parse import parse_module
 from nestor.dialects.registry import make_context
 from nestor.dialects.remarks import listening
 from nestor.dialects.verifier import verify
+from nestor.frontend.jit.specialise.machines import cpu_of
 from nestor.runtime.cpu import processor
 from nestor.runtime.interp.run import run_nest
 from nestor.transforms.schedulers.cpu.schedule_cpu import NestScheduleCpuPass
 
 needs_the_unit = pytest.mark.skipif(
-    not processor.may_use_tiles(),
-    reason="no matrix unit (amx_int8 in /proc/cpuinfo) that this process may use",
+    not processor.may_use_tiles() or not cpu_of(None).amx,
+    reason="no matrix unit (amx_int8 in /proc/cpuinfo) that this process may use, or NESTOR_MACHINE has none",
 )
 
 SHAPES = [(64, 64, 64), (33, 65, 70), (16, 20, 64), (5 * 8, 9, 129), (100, 33, 17)]

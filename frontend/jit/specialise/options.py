@@ -62,11 +62,14 @@ _KINDS = {"cpu": "CPU", "cuda": "GPU", "cuda-sim": "GPU"}
 """What a target runs on."""
 
 
+def names_a_machine(machine: str | None) -> bool:
+    """Whether the option `machine` or the environment name another machine than this one."""
+    return (machine or os.environ.get("NESTOR_MACHINE")) not in (None, "", HOST)
+
+
 def machine_name(machine: str | None, target: str) -> str | None:
-    """The option `machine`, checked; None leaves it to the environment. Raises DTypeError."""
+    """The option `machine`, where there is one to name, checked; None leaves it to the environment. Raises DTypeError."""
     given = machine or os.environ.get("NESTOR_MACHINE")
-    if given in (None, "", HOST):
-        return machine
     from ....analysis.machine import CPUS, GPUS, UnknownMachine, cpu, gpu, unknown
 
     try:

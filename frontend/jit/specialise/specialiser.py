@@ -34,7 +34,7 @@ from ...interface.static_values import is_object
 from ..disk import stored_programs as disk
 from .arguments import seems_to_write
 from .opened_integers import names_to_open, with_opened
-from .options import dynamic_mode, fastmath_flags, machine_name, strict_mode
+from .options import dynamic_mode, fastmath_flags, machine_name, names_a_machine, strict_mode
 
 if TYPE_CHECKING:
     from ...interface.program_parts import Program
@@ -99,7 +99,10 @@ class Specialiser(fast_call.NativeCallable):
         self.strict = strict_mode(strict)
         self.boundscheck = bool(boundscheck)
         self.fastmath = fastmath_flags(fastmath)
-        self.machine = machine_name(machine, target)
+        self.machine = machine
+        if names_a_machine(machine):
+            with COMPILING:  # it imports a module that another thread may be importing during a fork
+                self.machine = machine_name(machine, target)
         self._baked: set[str] = set()
         self._mutates: bool | None = None
         self._spreads = False
