@@ -40,6 +40,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
         "to-parts",
         "nest-schedule-cpu",
         "nest-freeze",
+        "nest-outline-repeated{nests=2 scheduled=true}",
         "nest-share-scratch",
         "convert-nest-to-scf",
     ),

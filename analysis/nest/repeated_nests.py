@@ -5,8 +5,9 @@
 
 The second pair is the first one with %y for %x, %w1 for %w0, %t.1 for %t and %z for %y. What is compared: operations,
 their properties without names, types, and which values are one and the same. Only nests in the block of a function are
-compared, without checks and calls, over buffers of static shape that overlap no other. Between them allocations and pure
-operations may stand; all else ends a sequence. Sequences have a reduction: elementwise nests are one by now.
+compared, without checks and calls, over buffers of static shape that overlap no other, and their views. Between them
+allocations and pure operations may stand; all else ends a sequence. Sequences have a reduction, for elementwise nests are
+one by now; once nests are scheduled, any is looked for.
 
 Runs of equal nests are found by their distance: nests k and k + d for all k of a run. Each run proposes its first d nests
 (or the whole, where it is shorter).
@@ -28,7 +29,7 @@ from ...dialects.attributes import ALIAS_SET, FROZEN
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, PrefetchOp, StoreOp
 from ...dialects.walk import walk
 from .loop_structure import is_check
-from .sets.accesses import argument_attribute
+from .sets.accesses import VIEWS, argument_attribute, root_of
 
 NAMES = frozenset({"label", "loop_name"})
 """Properties that are names: what is equal but for them is equal."""
@@ -46,18 +47,19 @@ class Occurrence:
 
 
 def repeated_nests(
-    function: FuncOp, least_nests: int, least_saved: int, host: bool = False
+    function: FuncOp, least_nests: int, least_saved: int, host: bool = False, scheduled: bool = False
 ) -> list[list[Occurrence]]:
     """The sequences of at least `least_nests` nests whose later occurrences have `least_saved` operations together.
 
     Each with all places where it stands, in program order; no nest is in two. With `host` numbers from outside of nests are
     constants and arguments: what is computed may depend on an element, which the host of a GPU does not read.
+    Of `scheduled` nests any sequence counts, and arguments that are the same in every call are arguments like others.
     """
     if sum(isinstance(op, ForOp) for op in function.body.block.ops) < 2 * least_nests:
         return []
-    nests, tokens, sizes = _tokens(function, host)
+    nests, tokens, sizes = _tokens(function, host, scheduled)
     found: list[list[Occurrence]] = []
-    while (best := _best(nests, tokens, sizes, least_nests, least_saved)) is not None:
+    while (best := _best(nests, tokens, sizes, least_nests, least_saved, scheduled)) is not None:
         starts, length = best
         found.append([_occurrence(nests[k : k + length]) for k in starts])
         for start in starts:
@@ -68,7 +70,7 @@ def repeated_nests(
 # ---- one number for equal nests -----------------------------------------------------------------------
 
 
-def _tokens(function: FuncOp, host: bool) -> tuple[list[ForOp], np.ndarray, np.ndarray]:
+def _tokens(function: FuncOp, host: bool, scheduled: bool) -> tuple[list[ForOp], np.ndarray, np.ndarray]:
     """The nests of the block of a function, a number for each that equal ones share, and their operations.
 
     What may stand in no sequence has the number -1; a sequence does not go past it.
@@ -80,7 +82,7 @@ def _tokens(function: FuncOp, host: bool) -> tuple[list[ForOp], np.ndarray, np.n
     for op in function.body.block.ops:
         if not isinstance(op, ForOp) and _is_transparent(op):
             continue
-        key = _key(op, host) if isinstance(op, ForOp) else None
+        key = _key(op, host, scheduled) if isinstance(op, ForOp) else None
         nests.append(op)  # pyright: ignore
         tokens.append(-1 if key is None else numbers.setdefault(key, len(numbers)))
         sizes.append(0 if key is None else len(key))
@@ -91,7 +93,7 @@ def _is_transparent(op: Operation) -> bool:
     return isinstance(op, AllocOp) or (not op.regions and is_side_effect_free(op))
 
 
-def _key(nest: ForOp, host: bool) -> tuple[Hashable, ...] | None:
+def _key(nest: ForOp, host: bool, scheduled: bool) -> tuple[Hashable, ...] | None:
     """What equal nests have in common, an item an operation; None for one that is in no sequence."""
     numbers: dict[SSAValue, int] = {}
     items: list[Hashable] = []
@@ -101,7 +103,7 @@ def _key(nest: ForOp, host: bool) -> tuple[Hashable, ...] | None:
         operands: list[Hashable] = []
         for value in op.operands:
             if value not in numbers:
-                described = _described(value, host)
+                described = _described(value, host, scheduled)
                 if described is None:
                     return None
                 numbers[value] = len(numbers)
@@ -140,7 +142,7 @@ def _depth(op: Operation, nest: Operation) -> int:
     return depth
 
 
-def _described(value: SSAValue, host: bool) -> Hashable | None:
+def _described(value: SSAValue, host: bool, scheduled: bool) -> Hashable | None:
     """What a value from outside of a nest must have in common with the one in its place; None: it ends a sequence.
 
     Floats may differ: they become arguments then.
@@ -151,11 +153,16 @@ def _described(value: SSAValue, host: bool) -> Hashable | None:
     if not isinstance(value.type, MemRefType):
         is_known = not host or isinstance(owner, arith.ConstantOp | Block)
         return value.type if is_known else None
-    if DYNAMIC_INDEX in value.type.get_shape() or not isinstance(owner, AllocOp | Block):
+    if DYNAMIC_INDEX in value.type.get_shape():
         return None
-    if isinstance(owner, Block) and any(
-        argument_attribute(value, name) is not None for name in (ALIAS_SET, FROZEN)
-    ):
+    if isinstance(owner, VIEWS):
+        around = _described(owner.operands[0], host, scheduled) if len(owner.operands) == 1 else None
+        said = tuple(sorted(owner.properties.items()))
+        return None if around is None else (type(owner), said, value.type, around)
+    if not isinstance(owner, AllocOp | Block):
+        return None
+    refused = (ALIAS_SET,) if scheduled else (ALIAS_SET, FROZEN)
+    if isinstance(owner, Block) and any(argument_attribute(value, name) is not None for name in refused):
         return None
     return value.type
 
@@ -169,13 +176,18 @@ def is_float(type: Attribute) -> bool:
 
 
 def _best(
-    nests: Sequence[ForOp], tokens: np.ndarray, sizes: np.ndarray, least_nests: int, least_saved: int
+    nests: Sequence[ForOp],
+    tokens: np.ndarray,
+    sizes: np.ndarray,
+    least_nests: int,
+    least_saved: int,
+    scheduled: bool,
 ) -> tuple[list[int], int] | None:
     """The starts and the length of the sequence that saves most; None where none is worth it."""
     proposals = sorted(set(_proposals(tokens, sizes, least_nests)), reverse=True)
     best: tuple[int, list[int], int] | None = None
     for _, start, length in [(most, -k, n) for most, k, n in proposals[:MOST_PROPOSALS]]:
-        if not any(
+        if not scheduled and not any(
             isinstance(op, AccumulateOp) for nest in nests[start : start + length] for op in walk(nest)
         ):
             continue
@@ -218,7 +230,10 @@ def _places(nests: Sequence[ForOp], tokens: np.ndarray, start: int, length: int)
 
 
 def _values(nests: Sequence[ForOp]) -> list[SSAValue]:
-    """The operands from outside of nests, each time that one is used: equal nests have them in one order."""
+    """The operands from outside of nests, of views the buffers, each time that one is used.
+
+    Equal nests have them in one order.
+    """
     inside = {op for nest in nests for op in walk(nest)}
     found = []
     for nest in nests:
@@ -226,7 +241,7 @@ def _values(nests: Sequence[ForOp]) -> list[SSAValue]:
             for value in op.operands:
                 owner = value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()
                 if owner not in inside:
-                    found.append(value)
+                    found.append(root_of(value))
     return found
 
 

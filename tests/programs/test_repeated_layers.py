@@ -3,6 +3,7 @@
 import nestor as nt
 import numpy as np
 import pytest
+from nestor import nn
 
 
 def layer(x, w, b, u, c, scale):
@@ -149,3 +150,30 @@ def test_large_layers_share_their_memory():
     caller, part = text.split("func.func private")
     hidden = "memref.alloc() : memref<96x256xf32>"
     assert caller.count(hidden) == 1 and hidden not in part
+
+
+def convolutions(x, kernels, scales):
+    for k, s in zip(kernels, scales, strict=True):
+        y = nn.conv2d(x, k, padding=1)
+        x = np.maximum(y * s[:, None, None], 0) + (x if s.shape[0] == x.shape[1] else 0)
+    return x
+
+
+@pytest.mark.parametrize("constants", [(), ("kernels",)])
+def test_equal_convolutions_are_one_function_whatever_follows_them(constants):
+    """Nests that are equal once they are scheduled are compiled once: two kernels of one shape, one of another."""
+    rng = np.random.default_rng(0)
+    kernels = [rng.standard_normal((16, n, 3, 3)).astype(np.float32) * 0.1 for n in (3, 16, 16, 16)]
+    scales = [rng.standard_normal(16).astype(np.float32) for _ in kernels]
+    for kernel in kernels:
+        kernel.setflags(write=False)
+    f = nt.jit(convolutions, constants=constants)
+    for seed in range(2):
+        x = np.random.default_rng(seed).standard_normal((2, 3, 14, 14)).astype(np.float32)
+        np.testing.assert_allclose(
+            f(x, kernels, scales), convolutions(x, kernels, scales), rtol=1e-4, atol=1e-4
+        )
+    if not constants:
+        text = f.lower(x, kernels, scales).as_text("scf")
+        assert text.count("func.func private") >= 1
+        assert text.count("{nestor.outlined} :") >= 3

@@ -51,14 +51,32 @@ class NestShareScratchPass(ModulePass):
 
 def share_scratch(module: ModuleOp) -> None:
     """Move the allocations of all outlined functions of a module to their callers."""
-    moved = {f.sym_name.data: _as_arguments(f) for f in functions(module) if OUTLINED in f.attributes}
-    if not any(moved.values()):
-        return
-    for function in functions(module):
+    moved: dict[str, list[AllocOp]] = {}
+    for function in _callees_first(module):
         kept: dict[Attribute, list[AllocOp]] = {}
         for op in walk(function):
             if isinstance(op, CallOp) and OUTLINED in op.attributes:
                 _pass(op, moved.get(op.callee.string_value(), []), function, kept)
+        if OUTLINED in function.attributes:
+            moved[function.sym_name.data] = _as_arguments(function)
+
+
+def _callees_first(module: ModuleOp) -> list[FuncOp]:
+    """The functions of a module, those that others call before these: an outlined function may call outlined ones."""
+    by_name = {function.sym_name.data: function for function in functions(module)}
+    found: dict[str, FuncOp] = {}
+
+    def visit(name: str) -> None:
+        if name in found or name not in by_name:
+            return
+        for op in walk(by_name[name]):
+            if isinstance(op, CallOp) and OUTLINED in op.attributes:
+                visit(op.callee.string_value())
+        found[name] = by_name[name]
+
+    for name in by_name:
+        visit(name)
+    return list(found.values())
 
 
 def _as_arguments(function: FuncOp) -> list[AllocOp]:
