@@ -36,9 +36,7 @@ class NotAlone(Exception):
 def freestanding(text: str, name: str, prefix: str, *, threads: bool) -> str:
     """The text with the entry `name` as `<prefix>_kernel`. Raises NotAlone."""
     text = _POLL.sub(_QUIET, answered(text) if threads else _serial(text))
-    for declared in _DECLARED.findall(text):
-        if declared.startswith("nestor_") or not ALLOWED.match(declared):
-            raise NotAlone(declared)
+    _check_declared(text)
     text = text.replace(f"@{COUNT} = external global i32", f"@{prefix}_threads = external hidden global i32")
     text = re.sub(rf"@{COUNT}\b", f"@{prefix}_threads", text)
     text = re.sub(r"@aligned_alloc\b", f"@{prefix}_memory", text)
@@ -51,6 +49,13 @@ def freestanding(text: str, name: str, prefix: str, *, threads: bool) -> str:
         return f"define internal {kind}@{symbol}("
 
     return _ENTRY.sub(entry, text)
+
+
+def _check_declared(text: str) -> None:
+    """Raise NotAlone where a function of this process is called."""
+    for declared in _DECLARED.findall(text):
+        if declared.startswith("nestor_") or not ALLOWED.match(declared):
+            raise NotAlone(declared)
 
 
 def _serial(text: str) -> str:
@@ -66,6 +71,17 @@ def _serial(text: str) -> str:
 def _called(line: str) -> str:
     """The name of the function that a line declares or defines."""
     return line.partition("@")[2].partition("(")[0]
+
+
+_COUNT = re.compile(r"^declare i32 (@omp_get_max_threads\(\))", re.MULTILINE)
+
+
+def compile_linkable(text: str, machine: Cpu | None = None) -> bytes:
+    """Object code that a linker joins with others: all functions by their names, threads and their number of libgomp, memory
+    of the C library. Raises NotAlone, and what LLVM raises."""
+    text = _POLL.sub(_QUIET, _COUNT.sub(r"declare noundef i32 \1", text))
+    _check_declared(text)
+    return compile_object(text, machine=machine)
 
 
 def compile_alone(text: str, name: str, prefix: str, *, threads: bool, machine: Cpu | None) -> bytes:

@@ -17,7 +17,7 @@ def test_the_snippets_run(tmp_path):
     for number, (kind, text) in enumerate(snippets):
         named = re.match(r"(?:# |/\* )(\w+\.(?:py|c))", text)
         path = tmp_path / (named[1] if named else f"snippet_{number}.{kind}")
-        path.write_text(text)
+        path.write_text(text.replace("nestor-export", f"{sys.executable} -m nestor.tools.export"))
         if kind == "c":
             continue  # a later one builds it; what has no name is a line of a header
         command = [sys.executable, path] if kind == "python" else ["bash", "-eu", path]

@@ -125,7 +125,7 @@ def _add_main_options(parser: argparse.ArgumentParser) -> None:
         "--target",
         metavar="NAME",
         default="mlir",
-        help="what to print: mlir, llvm-ir, asm, cuda, ptx, cuda-sim-report, nt-svg, nest-tree, nest-svg, nest-html",
+        help="what to print: mlir, llvm-ir, asm, object, cuda, ptx, cuda-sim-report, nt-svg, nest-tree, nest-svg, nest-html",
     )
     add(
         "--machine",

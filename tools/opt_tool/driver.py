@@ -6,7 +6,7 @@ import argparse
 import sys
 from dataclasses import replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -111,13 +111,14 @@ class Driver:
             text, name = self._read()
         self._reporter.sources[name] = text
         chunks = split_chunks(text) if self._options.split_input_file else [Chunk(text, 1)]
-        outputs: list[str] = []
+        outputs: list[Any] = []
         for chunk in chunks:
             output = self._run_chunk(chunk, name, nodes, target)
             if output is not None:
                 outputs.append(output)
         if not self._writes_arrays and (self._options.output == "-" or not self._exit_code):
-            write_output(self._options.output, "// -----\n".join(outputs))
+            is_bytes = any(isinstance(one, bytes) for one in outputs)  # of one document
+            write_output(self._options.output, outputs[0] if is_bytes else "// -----\n".join(outputs))
 
     def _read(self) -> tuple[str, str]:
         if self._options.emit_nt is None:
@@ -160,7 +161,7 @@ class Driver:
         )
         raise UsageError(message, hint="-p cpu and -t asm are for a processor; -p cuda is for a GPU")
 
-    def _run_chunk(self, chunk: Chunk, name: str, nodes: tuple[Node, ...], target: Target) -> str | None:
+    def _run_chunk(self, chunk: Chunk, name: str, nodes: tuple[Node, ...], target: Target) -> Any:
         """The output for one piece of the input, or None when it failed."""
         if not self._options.verify_diagnostics:
             return self._try_chunk(chunk, name, nodes, target, self._reporter)
@@ -173,7 +174,7 @@ class Driver:
 
     def _try_chunk(
         self, chunk: Chunk, name: str, nodes: tuple[Node, ...], target: Target, reporter: Reporter
-    ) -> str | None:
+    ) -> Any:
         try:
             with listening(reporter.emit):
                 return self._process(chunk, name, nodes, target)
@@ -185,7 +186,7 @@ class Driver:
             self._fail(_chained(internal_failure("opt-tool", error), error), reporter)
         return None
 
-    def _process(self, chunk: Chunk, name: str, nodes: tuple[Node, ...], target: Target) -> str:
+    def _process(self, chunk: Chunk, name: str, nodes: tuple[Node, ...], target: Target) -> Any:
         options = self._options
         context = make_tool_context(allow_unregistered=options.allow_unregistered_dialect)
         with self._timer.phase("Parse"):
@@ -253,7 +254,7 @@ class Driver:
                 option = "input" if name == "input_values" else name
                 raise UsageError(f"--{option} goes with --run or -t cuda-sim-report, and neither is there")
 
-    def _emit(self, target: Target, module: ModuleOp) -> str:
+    def _emit(self, target: Target, module: ModuleOp) -> str | bytes:
         try:
             return target.emit(module, self._printing)
         except (NestorError, RecursionError):

@@ -62,22 +62,25 @@ def split_chunks(text: str) -> list[Chunk]:
     return chunks
 
 
-def write_output(path: str, text: str) -> None:
-    """Write `text` to `path` (`-` is standard output). A regular file is replaced in one step."""
-    if path == "-":
-        _write_to_stdout(text)
-        return
-    write_bytes(path, text.encode("utf-8"))
+def write_output(path: str, output: str | bytes) -> None:
+    """Write it to `path` (`-` is standard output). A regular file is replaced in one step."""
+    data = output if isinstance(output, bytes) else output.encode("utf-8")
+    if path != "-":
+        write_bytes(path, data)
+    elif isinstance(output, bytes) and sys.stdout.isatty():
+        raise NestorError("this output is no text", hint="-o FILE writes it to a file")
+    else:
+        _write_to_stdout(data)
 
 
-def _write_to_stdout(text: str) -> None:
+def _write_to_stdout(data: bytes) -> None:
     """All of it, in UTF-8: an unbuffered stream may take a part, and the locale may not have every character."""
     stream = getattr(sys.stdout, "buffer", None)
     if stream is None:  # replaced by one that takes text only
-        sys.stdout.write(text)
+        sys.stdout.write(data.decode("utf-8"))
         return
     sys.stdout.flush()
-    rest = memoryview(text.encode("utf-8"))
+    rest = memoryview(data)
     while rest:
         rest = rest[stream.write(rest) or 0 :]
     stream.flush()

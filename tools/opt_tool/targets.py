@@ -23,7 +23,7 @@ class Target:
     """
 
     description: str
-    emit: Callable[[ModuleOp, PrintOptions], str]
+    emit: Callable[[ModuleOp, PrintOptions], str | bytes]
     is_document: bool = False
     runs: bool = False
 
@@ -49,6 +49,20 @@ def _emit_asm(module: ModuleOp, options: PrintOptions) -> str:
     text = _emitter("lowering.llvm_ir.emit", "emit_llvm_ir", "asm")(module)
     machine = options.machine if isinstance(options.machine, Cpu) else None
     return _emitter("runtime.cpu.engine", "emit_assembly", "asm")(text, machine=machine)
+
+
+def _emit_object(module: ModuleOp, options: PrintOptions) -> bytes:
+    require_llvm_level(module, "object")
+    text = _emitter("lowering.llvm_ir.emit", "emit_llvm_ir", "object")(module)
+    machine = options.machine if isinstance(options.machine, Cpu) else None
+    not_alone = _emitter("runtime.cpu.freestanding", "NotAlone", "object")
+    try:
+        return _emitter("runtime.cpu.freestanding", "compile_linkable", "object")(text, machine)
+    except not_alone as missing:
+        raise NestorError(
+            f"target 'object': the program calls '{missing}', which only a process of Python has",
+            hint="programs that print or call Python have no object file",
+        ) from None
 
 
 def _emit_cuda(module: ModuleOp, options: PrintOptions) -> str:
@@ -102,6 +116,9 @@ TARGETS: dict[str, Target] = {
     "mlir": Target("the IR as text (the default)", _emit_mlir),
     "llvm-ir": Target("LLVM IR, from the llvm level", _emit_llvm_ir),
     "asm": Target("assembly of this machine, or that of --machine, from the llvm level", _emit_asm),
+    "object": Target(
+        "an object file for this machine, or that of --machine, from the llvm level", _emit_object, True
+    ),
     "cuda": Target("CUDA C, from the gpu level", _emit_cuda),
     "ptx": Target("PTX by NVRTC, from the gpu level", _emit_ptx),
     "ptxas-report": Target(
@@ -125,5 +142,5 @@ TARGETS: dict[str, Target] = {
     "nest-html": Target("the same picture as a page", _emit_nest_html, True),
 }
 
-BY_MACHINE = ("asm",)
+BY_MACHINE = ("asm", "object")
 """Targets that are for a machine themselves."""

@@ -14,16 +14,25 @@ from ...interface.spec import parse_specs
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
+    from .lowered import Lowered
+
 
 def emit_nt(reference: str, specs: str = "", *, strict: bool = False) -> ModuleOp:
     """The nt module of `file.py:function` for arguments of the given specs; missing ones take their defaults.
 
     Raises a diagnostic when the file, the function or the specs do not fit.
     """
+    return lowered(reference, specs, strict=strict).program.module
+
+
+def lowered(reference: str, specs: str = "", *, strict: bool = False, machine: str | None = None) -> Lowered:
+    """`file.py:function` lowered for arguments of the given specs, as `emit_nt` says; for a machine, where one is named."""
     from .jit_function import JitFunction
 
     function = load_function(reference)
     jitted = function if isinstance(function, JitFunction) else JitFunction(function, strict=strict)
+    if machine is not None:
+        jitted = JitFunction(jitted.function, **{**jitted.options(), "machine": machine})
     types = parse_specs(specs)
     try:
         jitted.signature.bind(*types)
@@ -32,7 +41,7 @@ def emit_nt(reference: str, specs: str = "", *, strict: bool = False) -> ModuleO
         raise DTypeError(
             f"{name}() {error}", hint=f'it is {name}{parameters}: --spec "f32[100,1000], ..." says types'
         ) from None
-    return jitted.lower(*types).program.module
+    return jitted.lower(*types)
 
 
 def load_function(reference: str) -> Callable[..., Any]:

@@ -137,6 +137,11 @@ class Interface:
         self.integers: dict[int, str] = {}
         """The C names of integer arguments, by position."""
         self._by_position: dict[int, Array | Number] = {}
+        self._own_names = {
+            one.name: self._names.new(one.name)
+            for one in program.arguments
+            if one.kind not in ("static", "same")
+        }
         rest = iter(forms)
         for position, one in enumerate(program.arguments):
             self._argument(position, one, rest)
@@ -171,7 +176,7 @@ class Interface:
         form = next(forms)
         assert one.dtype is not None
         if one.kind != "array":
-            number = Number(self._names.new(one.name), one.name, one.dtype, form)
+            number = Number(self._own_names[one.name], one.name, one.dtype, form)
             if one.kind == "int":
                 self.integers[position] = number.name
             self._by_position[position] = number
@@ -179,7 +184,7 @@ class Interface:
             self.parameters.append(Parameter(C_TYPES[one.dtype.name], number.name, _kind_note(one.dtype)))
             return
         written = position in self.program.written
-        name = self._names.new(one.name)
+        name = self._own_names[one.name]
         const = "" if written else "const "
         place = len(self.parameters)
         extents = tuple([self._extent(e) for e in one.extents])

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from .c_interface import C_TYPES, Array, Interface, Result
 
 _EXTENT = 6
 """The unknown extents of the example."""
 
 
-def example(interface: Interface) -> str:
+def example(interface: Interface, links: Sequence[str]) -> str:
     """The text of the program."""
     name = interface.name
     lines: list[str] = []
@@ -68,7 +70,7 @@ def example(interface: Interface) -> str:
     lines += ["}", *freed, "return status;"]
     body = "".join(f"  {line}\n" for line in lines)
     return (
-        f"/* Calls {name} once. Build: cc {name}_example.c lib{name}.a (see {name}.pc) */\n"
+        f"/* Calls {name} once. Build: cc {name}_example.c lib{name}.a {' '.join(links)} -o {name}_example */\n"
         f'#include "{name}.h"\n\n#include <stdio.h>\n#include <stdlib.h>\n\nint main(void) {{\n{body}}}\n'
     )
 

@@ -64,14 +64,15 @@ def export_c(
             f"'{name}' cannot be exported to C: it calls '{missing}', which a library without Python does not have"
         ) from None
     has_threads = has_threads and "@GOMP_parallel" in engine.llvm_ir
+    links = ["-lgomp", "-lm"] if has_threads else ["-lm"]
     texts = {
         f"{name}.h": header(interface, has_threads, needs, _compiled_in(interface, program)),
         f"{name}.c": Source(interface, kernel.sites, has_threads, needs, tiles).text(),
-        f"{name}_example.c": example(interface),
+        f"{name}_example.c": example(interface, links),
         f"{name}Config.cmake": cmake_config(name, has_threads),
         f"{name}.pc": pkg_config(name, has_threads),
     }
-    return _written(os.fspath(folder), name, texts, code, has_threads, cc)
+    return _written(os.fspath(folder), name, texts, code, links, cc)
 
 
 def _name(name: str) -> str:
@@ -95,7 +96,7 @@ def _compiled_in(interface: Interface, program: Any) -> list[str]:
 
 
 def _written(
-    folder: str, name: str, texts: dict[str, str], code: bytes, threads: bool, cc: str | None
+    folder: str, name: str, texts: dict[str, str], code: bytes, links: list[str], cc: str | None
 ) -> list[str]:
     """Build beside the folder's files, and move them there when all are made."""
     try:
@@ -118,7 +119,7 @@ def _written(
         with open(os.path.join(work, "kernel.part.o"), "wb") as stream:
             stream.write(code)
         tools.joined(name, work, f"{name}.c", "kernel.part.o")
-        tools.libraries(name, work, ["-lgomp", "-lm"] if threads else ["-lm"])
+        tools.libraries(name, work, links)
         files = sorted(one for one in os.listdir(work) if not one.endswith(".part.o"))
         for file in files:
             os.replace(os.path.join(work, file), os.path.join(folder, file))

@@ -78,7 +78,9 @@ def header(interface: Interface, threads: bool, needs: Sequence[str], compiled_i
     """The text of the header."""
     name = interface.name
     guard = f"NESTOR_{name.upper()}_H"
-    facts = [f"{name}: made by Nestor {__version__}. Link with lib{name}.a or lib{name}.so."]
+    facts = [
+        f"{name}: made by Nestor {__version__}. Link with lib{name}.so, or lib{name}.a {'-lgomp ' if threads else ''}-lm."
+    ]
     facts += [f"Compiled in: {', '.join(compiled_in)}."] if compiled_in else []
     facts += [f"The processor must have: {' '.join(needs)}."] if needs else []
     notes = [f"{p.name}: {p.note}." for p in function_parameters(interface) if p.note]
