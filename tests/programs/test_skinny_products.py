@@ -80,3 +80,24 @@ def test_what_is_not_finite():
     b = np.array([[1.0, -0.0], [0.0, 2.0], [-0.0, 1.0]], "f4")
     with np.errstate(invalid="ignore"):
         np.testing.assert_array_equal(nt.jit(product)(a, b), a @ b)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_a_vector_times_matrices_of_many_lengths(dynamic):
+    f = nt.jit(product, dynamic=dynamic)
+    for terms, columns in ((70, 1030), (8, 512), (3, 700), (1, 600), (0, 513), (9, 0), (17, 1)):
+        for a, b in (
+            (numbers(0, terms, dtype="f8"), numbers(1, terms, columns, dtype="f8")),
+            (numbers(0, 2 * terms)[::-2], numbers(1, terms, 2 * columns)[::-1, ::2]),
+        ):
+            same(f(a, b), a @ b, 0.0)
+    a, b = numbers(0, 40), numbers(1, 40, 600)
+    b[3, 5], b[4, 599], a[7] = np.nan, np.inf, -np.inf
+    with np.errstate(invalid="ignore"):
+        same(f(a, b), a @ b, 0.0)
+
+
+def test_threads_share_the_columns():
+    low = nt.jit(product).lower(nt.spec((3000,), "f8"), nt.spec((3000, 3000), "f8"))
+    steps = str(low.schedule())
+    assert "schedule.sink" in steps and "schedule.parallel" in steps

@@ -333,8 +333,11 @@ def _schedule_parts(loop: ForOp, machine: Machine) -> bool:
 
 def schedule_products(function: FuncOp, machine: Machine) -> None:
     """Tile the products of a function, with the nests around them."""
+    from .skinny_products import sink_vector
+
     for nest in list(outermost_loops(function)):
         if nest.parent is not None:
+            sink_vector(nest, machine.steps)
             product = Nest(perfect_band(nest), machine, machine.cpu.threads != 1, in_parts=True)
             if _sums_in_innermost(product):
                 first_of(PRODUCTS, nest.label, product)

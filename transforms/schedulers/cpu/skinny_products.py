@@ -27,7 +27,7 @@ Few columns and few terms (a batch of small matrices, points times a matrix): ti
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from xdsl.ir import SSAValue
 
@@ -40,6 +40,7 @@ from ....dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
 from ...nest.loops.fuse import fuse, why_not_fuse
 from ...nest.loops.normalise import add_unit_loop, remove_unit_loop, why_not_remove_unit_loop
 from ...nest.loops.reorder import reorder, why_not_reorder
+from ...nest.loops.sink import sink, why_not_sink
 from ...nest.loops.split import split, why_not_split
 from ...nest.loops.unroll_and_jam import unroll_and_jam, why_not_unroll_and_jam
 from ...nest.mapping.parallel import why_not_parallel
@@ -117,12 +118,30 @@ def _is_wide(extent: int | None, least: int) -> bool:
     return extent is None or extent >= least
 
 
-def _vector_times_matrix(band: list[ForOp]) -> tuple[ForOp, ForOp, AccumulateOp] | None:
-    """The loop over terms, the one over columns and the sum of a row vector times a matrix of long rows."""
-    found = sum_in(band) if len(band) == 2 else None
-    if found is None or len(found[0]) != 2 or found[0][0].memref is found[0][1].memref:
+def sink_vector(nest: ForOp, steps: Steps) -> None:
+    """Load the element of a vector that multiplies a row of a matrix for each element of the row: the loops can be split and
+    reordered then. Nothing changes where `nest` is no vector times a matrix of long rows.
+    """
+    inner = nest.body.block.last_op
+    loads = [op for op in nest.body.block.ops if isinstance(op, LoadOp)]
+    if not isinstance(inner, ForOp) or len(loads) != 1 or nest.kind != "serial" or nest.step_value != 1:
+        return
+    if _vector_times_matrix([nest, inner], loads) is not None and why_not_sink(nest) is None:
+        steps.do(sink, nest)
+
+
+def _vector_times_matrix(
+    band: list[ForOp], outside: Sequence[LoadOp] = ()
+) -> tuple[ForOp, ForOp, AccumulateOp] | None:
+    """The loop over terms, the one over columns and the sum of a row vector times a matrix of long rows. `outside`: what is
+    loaded before the inner one of the loops.
+    """
+    found = sum_in(band[1:] if outside else band) if len(band) == 2 else None
+    if found is None:
         return None
-    loads, sums = found
+    loads, sums = [*outside, *found[0]], found[1]
+    if len(loads) != 2 or loads[0].memref is loads[1].memref:
+        return None
     for term, column in (band, band[::-1]):
         patterns = [
             (pattern_in(load, load.memref, column), pattern_in(load, load.memref, term)) for load in loads

@@ -24,6 +24,42 @@ func.func @vector(%a: memref<1x1024xf32>, %b: memref<1024x8192xf32>, %c: memref<
   func.return
 }
 
+// The same as it comes from nt, where the vector's element is loaded once for a row of the matrix: it is sunk first.
+// CHECK-LABEL: func.func @vector_loaded_outside
+// CHECK:       nest.for "i.o" %{{.*}} = 0 to 2 parallel
+// CHECK:         nest.for "k.o" %{{.*}} = 0 to 128 {
+// CHECK:           nest.for "i.i.o"
+// CHECK:             nest.alloc "sums" : memref<64xf32>
+// CHECK:             nest.for "k.i" %{{.*}} = 0 to 8 {
+// CHECK-NEXT:          nest.for "i.i.i" %{{.*}} = 0 to 64 vectorized(64) {
+func.func @vector_loaded_outside(%a: memref<1024xf32>, %b: memref<1024x8192xf32>, %c: memref<8192xf32>) {
+  nest.for "k" %l = 0 to 1024 {
+    %x = nest.load %a[%l] : memref<1024xf32>
+    nest.for "i" %i = 0 to 8192 {
+      %y = nest.load %b[%l, %i] : memref<1024x8192xf32>
+      %p = arith.mulf %x, %y : f32
+      nest.accumulate "c" add %p, %c[%i] : memref<8192xf32>
+    }
+  }
+  func.return
+}
+
+// Short rows: threads share the terms, and the load stays where it is.
+// CHECK-LABEL: func.func @short_rows
+// CHECK:       nest.load %a
+// CHECK-NEXT:  nest.for
+func.func @short_rows(%a: memref<1024xf32>, %b: memref<1024x64xf32>, %c: memref<64xf32>) {
+  nest.for "k" %l = 0 to 1024 {
+    %x = nest.load %a[%l] : memref<1024xf32>
+    nest.for "i" %i = 0 to 64 {
+      %y = nest.load %b[%l, %i] : memref<1024x64xf32>
+      %p = arith.mulf %x, %y : f32
+      nest.accumulate "c" add %p, %c[%i] : memref<64xf32>
+    }
+  }
+  func.return
+}
+
 // Few rows: their sums are a tile in registers.
 // CHECK-LABEL: func.func @rows
 // CHECK:       nest.for "j.o" %{{.*}} parallel
