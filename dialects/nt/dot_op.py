@@ -14,6 +14,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from .common import element_of, int_array, parse_int_list, shape_of, verify_element, verify_same_element
+from .traits import Canonicalized
 from .work import Role, Working
 
 HALVES = (f16, bf16)
@@ -39,7 +40,7 @@ class DotOp(Working):
     rhs_contract = prop_def(DenseArrayBase)
     result = result_def(TensorType)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Canonicalized())
     ROLE: ClassVar[Role] = Role.APART
 
     def __init__(

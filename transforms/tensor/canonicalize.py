@@ -11,7 +11,8 @@
 
 Constant folding is part of it (by patterns rather than xDSL's folders, which lose locations). The normal forms: a splat
 constant is a rank-0 constant and a broadcast; constants are right operands; broadcasts come after computation; views are
-composed; an extent is read from a function argument where it can be.
+composed; products have no operand with repeated rows, and are not read transposed where exchanging their operands
+avoids it; an extent is read from a function argument where it can be.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from xdsl.ir.affine import AffineConstantExpr
 from ...analysis.tensor.extents import Extents
 from ...dialects.affine import AffineList
 from ...dialects.nt.constants import convert, dtype_of, from_numpy
+from ...dialects.nt.dot_op import DotOp
 from ...dialects.nt.elementwise import ELEMENTWISE
 from ...dialects.nt.elementwise_ops import ELEMENTWISE_OPS
 from ...dialects.nt.ops import (
@@ -45,6 +47,7 @@ from ...dialects.nt.ops import (
 from ...dialects.nt.reductions import REDUCTIONS
 from ...dialects.nt.types import kind_of, width_of
 from .algebra import BY_ARITY
+from .dot_rules import dot_of_repeated, transpose_of_dot
 from .rules import FOLD_LIMIT, REPEATED_LIMIT, Canonicalize, New, Rule, constant_of, uniform_of
 
 # ---- constants and scalars ----------------------------------------------------------------------------
@@ -388,7 +391,8 @@ _STRUCTURE: dict[type[Operation], tuple[Rule, ...]] = {
     CastOp: (fold_cast, cast_chain, cast_before_broadcast),
     BroadcastOp: (broadcast_chain, fold_broadcast),
     ReshapeOp: (reshape_chain, reshape_of_uniform),
-    TransposeOp: (transpose_chain, transpose_of_scalar),
+    TransposeOp: (transpose_chain, transpose_of_scalar, transpose_of_dot),
+    DotOp: (dot_of_repeated,),
     SliceOp: (slice_chain, fold_slice, slice_of_uniform),
     ReduceOp: (reduce_nothing, fold_reduce),
     DimOp: (known_dim,),

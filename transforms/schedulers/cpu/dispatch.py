@@ -12,18 +12,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.func import FuncOp
 
 from ....analysis.nest.buffers import buffer_name, buffers_in
 from ....analysis.nest.loop_structure import enclosing_function, loops_in, perfect_band, sole_inner_loop
-from ....analysis.nest.sets.access_patterns import SCATTERED, SEVERAL, UNIT, access_patterns
+from ....analysis.nest.sets.access_patterns import INVARIANT, SCATTERED, SEVERAL, UNIT, access_patterns
 from ....analysis.nest.sets.dependence import Dependences
 from ....analysis.nest.values.trip_counts import largest_extent
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import AccumulateOp, ForOp
-from ...nest.loops.flatten import flatten_neighbours
+from ...nest.loops.flatten import flatten, flatten_neighbours, why_not_contiguous
 from ...nest.loops.normalise import remove_unit_loop, why_not_remove_unit_loop
 from ...nest.loops.reorder import reorder, why_not_reorder
 from ...nest.loops.split import split, why_not_split
@@ -33,6 +34,7 @@ from ...nest.memory.expand_buffer import expand_buffer
 from ...nest.rewrite.steps import Steps
 from ...nest.rewrite.trials import trial
 from ..patterns.costs import machine_lanes
+from ..patterns.tiles import pattern_in, sum_in
 from ..strategies import Strategy, first_of
 from .recurrences import is_recurrence, jam_rows
 from .reductions import block_rows, column_sums_in, has_many_rows, jam_sums, share_reduction
@@ -75,7 +77,7 @@ def schedule_sums_of_products(function: FuncOp, machine: Machine) -> None:
         widen_in_products(function, machine.steps)
     for nest in list(outermost_loops(function)):
         if nest.parent is not None:
-            first_of(SUMS, nest.label, Sums(nest, machine))
+            first_of(SUMS, nest.label, Sums(_join_terms(nest, machine.steps), machine))
     for pairs in list(pairs_in(function)):
         tile_pairs(pairs, machine.cpu, share if machine.cpu.threads != 1 else None, machine.steps)
     join_axes(function, machine.steps)
@@ -97,6 +99,23 @@ def _remove_unit_loops(function: FuncOp, steps: Steps) -> None:
         for loop in units if len(units) < len(loops) else units[1:]:
             if why_not_remove_unit_loop(loop) is None:
                 steps.do(remove_unit_loop, loop)
+
+
+def _join_terms(nest: ForOp, steps: Steps) -> ForOp:
+    """A sum over axes that are one in memory, of both factors, is a product: `x[n, t, i] * y[n, t, j]` over n and t."""
+    band = perfect_band(nest)
+    found = sum_in(band) if len(band) > 3 else None
+    if found is None:
+        return nest
+    _, sums = found
+    terms = [loop for loop in band if pattern_in(sums, sums.memrefs[0], loop) == INVARIANT]
+    pairs = list(pairwise(terms))
+    if not pairs or any(why_not_contiguous(outer, inner) is not None for outer, inner in pairs):
+        return nest
+    is_outermost, joined = terms[0] is nest, terms[0]
+    for term in terms[1:]:
+        joined = steps.do(flatten, joined, term)
+    return joined if is_outermost else nest
 
 
 @dataclass(eq=False)

@@ -23,7 +23,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ....analysis.nest.loop_structure import loops_in, perfect_band
 from ....dialects.nest import ForOp, LoadOp
-from ...nest.loops.flatten import flatten, why_not_flatten
+from ...nest.loops.flatten import flatten, why_not_contiguous, why_not_flatten
 from ...nest.rewrite.steps import Steps
 from ..patterns.products import Product, elementwise_accesses, product_in
 
@@ -60,7 +60,7 @@ def _stacked(product: Product) -> int:
 def _can_flatten(nest: ForOp, count: int) -> bool:
     """Whether the first loops of a nest, so many and one, are over axes that are one in memory."""
     return all(
-        why_not_flatten(outer, inner) is None
+        why_not_contiguous(outer, inner, sums=True) is None
         for outer, inner in zip(perfect_band(nest)[:count], perfect_band(nest)[1 : count + 1], strict=True)
     )
 

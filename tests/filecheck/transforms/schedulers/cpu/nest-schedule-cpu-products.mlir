@@ -167,3 +167,29 @@ func.func @others(%a: memref<64x4xf64>, %b: memref<4x64xf64>, %c: memref<64x64xf
   }
   func.return
 }
+
+// A sum over two axes that are one in memory, of both factors, is a product, not a convolution: the gradient of weights.
+// CHECK-LABEL: func.func @two_axes_of_terms
+// CHECK-DAG:   %[[X:.*]] = memref.collapse_shape %x {{.*}} into memref<400x96xf32>
+// CHECK-DAG:   %[[Y:.*]] = memref.collapse_shape %y {{.*}} into memref<400x256xf32>
+// CHECK:       nest.for "product"
+// CHECK:         nest.load %[[X]][
+// CHECK:         nest.for "j.o" {{.*}} parallel
+// CHECK:           nest.load %[[Y]][
+// CHECK:           nest.for "k_l"
+// CHECK:       func.return
+func.func @two_axes_of_terms(%x: memref<4x100x96xf32>, %y: memref<4x100x256xf32>, %w: memref<96x256xf32>) {
+  nest.for "i" %i = 0 to 96 {
+    nest.for "j" %j = 0 to 256 {
+      nest.for "k" %k = 0 to 4 {
+        nest.for "l" %l = 0 to 100 {
+          %a = nest.load %x[%k, %l, %i] : memref<4x100x96xf32>
+          %b = nest.load %y[%k, %l, %j] : memref<4x100x256xf32>
+          %p = arith.mulf %a, %b : f32
+          nest.accumulate "w" add %p, %w[%i, %j] : memref<96x256xf32>
+        }
+      }
+    }
+  }
+  func.return
+}

@@ -63,3 +63,26 @@ func.func @batch(%x: memref<4x100x96xf32>, %w: memref<4x96x64xf32>, %y: memref<4
   }
   func.return
 }
+
+// Rows that are not one axis in memory stay apart: no index of a product is a quotient or a remainder.
+// CHECK-LABEL: func.func @columns_of_a_stack
+// CHECK-NOT:   {{floordiv|mod}}
+// CHECK:       nest.for "i" {{.*}} parallel
+// CHECK:         vectorized
+// CHECK-NOT:   {{floordiv|mod}}
+// CHECK:       func.return
+func.func @columns_of_a_stack(%x: memref<4x96x100xf32>, %w: memref<96x64xf32>, %y: memref<4x100x64xf32>) {
+  nest.for "i" %i = 0 to 4 {
+    nest.for "j" %j = 0 to 100 {
+      nest.for "k" %k = 0 to 64 {
+        nest.for "l" %l = 0 to 96 {
+          %a = nest.load %x[%i, %l, %j] : memref<4x96x100xf32>
+          %b = nest.load %w[%l, %k] : memref<96x64xf32>
+          %p = arith.mulf %a, %b : f32
+          nest.accumulate "y" add %p, %y[%i, %j, %k] : memref<4x100x64xf32>
+        }
+      }
+    }
+  }
+  func.return
+}
