@@ -11,8 +11,8 @@
 
 Constant folding is part of it (by patterns rather than xDSL's folders, which lose locations). The normal forms: a splat
 constant is a rank-0 constant and a broadcast; constants are right operands; broadcasts come after computation; views are
-composed; products have no operand with repeated rows, and are not read transposed where exchanging their operands
-avoids it; an extent is read from a function argument where it can be.
+composed; products have no operand with repeated rows, and those that products read with axes exchanged and joined are
+made that way; an extent is read from a function argument where it can be.
 """
 
 from __future__ import annotations

@@ -3,14 +3,18 @@
     %0 = nt.broadcast %v along [1] : tensor<5xf32> -> tensor<4x5xf32>
     %1 = nt.dot %0, %w contract [1] x [0] : tensor<4x5xf32>, tensor<5x6xf32> -> tensor<4x6xf32>
     %2 = nt.dot %x, %y batch [0] x [0] contract [2] x [1] : ... -> tensor<2x4x6xf32>
-    %3 = nt.transpose %2 perm [0, 2, 1] : tensor<2x4x6xf32> -> tensor<2x6x4xf32>
+    %3 = nt.transpose %2 perm [2, 0, 1] : tensor<2x4x6xf32> -> tensor<6x2x4xf32>
+    %4 = nt.reshape %3 : tensor<6x2x4xf32> -> tensor<6x8xf32>       // an operand of a product
   becomes
     %0 = nt.dot %v, %w contract [0] x [0] : tensor<5xf32>, tensor<5x6xf32> -> tensor<6xf32>
     %1 = nt.broadcast %0 along [1] : tensor<6xf32> -> tensor<4x6xf32>
-    %3 = nt.dot %y, %x batch [0] x [0] contract [1] x [2] : ... -> tensor<2x6x4xf32>
+    %2 = nt.dot %y, %x batch [0] x [0] contract [1] x [2] : ... -> tensor<2x6x4xf32>
+    %3 = nt.transpose %2 perm [1, 0, 2] : tensor<2x6x4xf32> -> tensor<6x2x4xf32>
+    %4 = nt.reshape %3 : tensor<6x2x4xf32> -> tensor<6x8xf32>
 
-The gradient of a sum is a broadcast 1, and every product before it would be of equal rows. The gradient of what is read
-transposed is a product that is used transposed. Sums are of the same products; their order is any.
+The gradient of a sum is a broadcast 1, and every product before it would be of equal rows. The gradient of keys that are
+read by heads, transposed, is a product that is put together again from heads, transposed: exchanged, its rows are what the
+next product reads. Sums are of the same products; their order is any.
 """
 
 from __future__ import annotations
@@ -18,11 +22,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from ...dialects.affine import AffineList
 from ...dialects.nt.dot_op import DotOp
-from ...dialects.nt.ops import BroadcastOp, DimOp, TransposeOp, element_of, shape_of
+from ...dialects.nt.ops import BroadcastOp, DimOp, ReshapeOp, TransposeOp, element_of, shape_of
 from .rules import New
 
 
@@ -76,12 +80,13 @@ def _sizes(op: DotOp, origins: Sequence[tuple[int | None, int]], new: New) -> Af
 
 
 def transpose_of_dot(op: TransposeOp, new: New) -> SSAValue | None:
-    """A product whose rows are read one after the other along columns is made with its operands exchanged: then what is
-    innermost in the transpose is innermost in the product. Products read transposed themselves, at any axis."""
+    """A product that is read transposed, with axes joined, by another product is made with its operands exchanged: then
+    what is innermost in the transpose is innermost in the first one, and axes can be joined in memory. Products read
+    what is only transposed at any axis; what else reads it decides less than what the first product is made of."""
     dot = op.source.owner
     if not isinstance(dot, DotOp) or not all(_turns(use.operation, dot) for use in dot.result.uses):
         return None
-    if all(isinstance(use.operation, DotOp) for use in op.result.uses):
+    if not any(_joins_for_product(use.operation) for use in op.result.uses):
         return None
     (left_batch, right_batch), (left, right) = dot.batch, dot.contract
     turned = new.add(DotOp(dot.rhs, dot.lhs, (right, left), (right_batch, left_batch)))
@@ -95,7 +100,11 @@ def transpose_of_dot(op: TransposeOp, new: New) -> SSAValue | None:
     return turned if perm == sorted(perm) else new.add(TransposeOp(turned, perm))
 
 
-def _turns(op: object, dot: DotOp) -> bool:
+def _joins_for_product(op: Operation) -> bool:
+    return isinstance(op, ReshapeOp) and any(isinstance(use.operation, DotOp) for use in op.result.uses)
+
+
+def _turns(op: Operation, dot: DotOp) -> bool:
     """Whether an operation is a transpose whose last axis is one of the left operand's, and not the product's last."""
     if not isinstance(op, TransposeOp) or not dot.free[1]:
         return False

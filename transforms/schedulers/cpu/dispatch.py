@@ -71,6 +71,7 @@ def schedule_sums_of_products(function: FuncOp, machine: Machine) -> None:
     from .pairs import pairs_in, tile_pairs
 
     _remove_unit_loops(function, machine.steps)
+    join_axes(function, machine.steps)
     if machine.cpu.amx:
         from .matrix_tiles import widen_in_products
 
@@ -80,7 +81,6 @@ def schedule_sums_of_products(function: FuncOp, machine: Machine) -> None:
             first_of(SUMS, nest.label, Sums(_join_terms(nest, machine.steps), machine))
     for pairs in list(pairs_in(function)):
         tile_pairs(pairs, machine.cpu, share if machine.cpu.threads != 1 else None, machine.steps)
-    join_axes(function, machine.steps)
     for sliced in slices_in(function, machine.cpu):
         schedule_nest(
             do_slices(sliced, machine.cpu, machine.steps), machine, for_threads=machine.cpu.threads != 1

@@ -47,36 +47,39 @@ func.func @equal_terms(%v: tensor<4xf32>, %w: tensor<5x6xf32>) -> tensor<4x6xf32
   func.return %0 : tensor<4x6xf32>
 }
 
-// What is read along its columns is made with the operands exchanged: no transpose is left, or one of rows.
+// What another product reads along its columns, with axes joined, is made with the operands exchanged.
 // CHECK-LABEL: func.func @exchanged
 // CHECK-NEXT:    %[[A:.*]] = nt.dot %y, %x batch [0] x [0] contract [1] x [2] : tensor<2x5x6xf32>, tensor<2x4x5xf32> -> tensor<2x6x4xf32>
-// CHECK-NEXT:    %[[B:.*]] = nt.dot %y, %x batch [0] x [0] contract [1] x [2]
-// CHECK-NEXT:    %[[C:.*]] = nt.transpose %[[B]] perm [1, 0, 2] : tensor<2x6x4xf32> -> tensor<6x2x4xf32>
-// CHECK-NEXT:    func.return %[[A]], %[[C]]
-func.func @exchanged(%x: tensor<2x4x5xf32>, %y: tensor<2x5x6xf32>) -> (tensor<2x6x4xf32>, tensor<6x2x4xf32>) {
+// CHECK-NEXT:    %[[T:.*]] = nt.transpose %[[A]] perm [1, 0, 2] : tensor<2x6x4xf32> -> tensor<6x2x4xf32>
+// CHECK-NEXT:    %[[R:.*]] = nt.reshape %[[T]] : tensor<6x2x4xf32> -> tensor<6x8xf32>
+// CHECK-NEXT:    nt.dot %[[R]], %w contract [1] x [0]
+func.func @exchanged(%x: tensor<2x4x5xf32>, %y: tensor<2x5x6xf32>, %w: tensor<8x3xf32>) -> tensor<6x3xf32> {
   %0 = nt.dot %x, %y batch [0] x [0] contract [2] x [1] : tensor<2x4x5xf32>, tensor<2x5x6xf32> -> tensor<2x4x6xf32>
-  %1 = nt.transpose %0 perm [0, 2, 1] : tensor<2x4x6xf32> -> tensor<2x6x4xf32>
-  %2 = nt.transpose %0 perm [2, 0, 1] : tensor<2x4x6xf32> -> tensor<6x2x4xf32>
-  func.return %1, %2 : tensor<2x6x4xf32>, tensor<6x2x4xf32>
+  %1 = nt.transpose %0 perm [2, 0, 1] : tensor<2x4x6xf32> -> tensor<6x2x4xf32>
+  %2 = nt.reshape %1 : tensor<6x2x4xf32> -> tensor<6x8xf32>
+  %3 = nt.dot %2, %w contract [1] x [0] : tensor<6x8xf32>, tensor<8x3xf32> -> tensor<6x3xf32>
+  func.return %3 : tensor<6x3xf32>
 }
 
-// Not where it is read in its own order as well, where the last axis stays the last, or for a product, which reads any axis.
+// Not where its last axis stays the last, where it is read in its own order as well, or by no product behind a reshape.
 // CHECK-LABEL: func.func @as_it_is
-// CHECK:         nt.dot %x, %y contract [1] x [0]
-// CHECK:         nt.transpose
-// CHECK:         nt.dot %u, %y contract [2] x [0]
+// CHECK-NEXT:    nt.dot %x, %y batch
 // CHECK-NEXT:    nt.transpose %{{.*}} perm [1, 0, 2]
-// CHECK-NEXT:    nt.dot %y, %y contract [0] x [0]
-// CHECK-NEXT:    %[[T:.*]] = nt.transpose
-// CHECK-NEXT:    nt.dot %[[T]], %y contract [0] x [1]
-func.func @as_it_is(%x: tensor<4x5xf32>, %u: tensor<3x4x5xf32>, %y: tensor<5x6xf32>)
-    -> (tensor<4x6xf32>, tensor<6x4xf32>, tensor<4x3x6xf32>, tensor<6x5xf32>) {
-  %0 = nt.dot %x, %y contract [1] x [0] : tensor<4x5xf32>, tensor<5x6xf32> -> tensor<4x6xf32>
-  %1 = nt.transpose %0 perm [1, 0] : tensor<4x6xf32> -> tensor<6x4xf32>
-  %2 = nt.dot %u, %y contract [2] x [0] : tensor<3x4x5xf32>, tensor<5x6xf32> -> tensor<3x4x6xf32>
-  %3 = nt.transpose %2 perm [1, 0, 2] : tensor<3x4x6xf32> -> tensor<4x3x6xf32>
-  %4 = nt.dot %y, %y contract [0] x [0] : tensor<5x6xf32>, tensor<5x6xf32> -> tensor<6x6xf32>
-  %5 = nt.transpose %4 perm [1, 0] : tensor<6x6xf32> -> tensor<6x6xf32>
-  %6 = nt.dot %5, %y contract [0] x [1] : tensor<6x6xf32>, tensor<5x6xf32> -> tensor<6x5xf32>
-  func.return %0, %1, %3, %6 : tensor<4x6xf32>, tensor<6x4xf32>, tensor<4x3x6xf32>, tensor<6x5xf32>
+// CHECK:         nt.dot %x, %y batch
+// CHECK-NEXT:    nt.transpose %{{.*}} perm [2, 0, 1]
+// CHECK:         nt.dot %x, %x batch
+// CHECK-NEXT:    nt.transpose %{{.*}} perm [0, 2, 1]
+func.func @as_it_is(%x: tensor<2x4x5xf32>, %y: tensor<2x5x6xf32>, %w: tensor<12x3xf32>, %u: tensor<8x3xf32>)
+    -> (tensor<4x3xf32>, tensor<6x3xf32>, tensor<2x4x6xf32>, tensor<2x4x4xf32>) {
+  %0 = nt.dot %x, %y batch [0] x [0] contract [2] x [1] : tensor<2x4x5xf32>, tensor<2x5x6xf32> -> tensor<2x4x6xf32>
+  %1 = nt.transpose %0 perm [1, 0, 2] : tensor<2x4x6xf32> -> tensor<4x2x6xf32>
+  %2 = nt.reshape %1 : tensor<4x2x6xf32> -> tensor<4x12xf32>
+  %3 = nt.dot %2, %w contract [1] x [0] : tensor<4x12xf32>, tensor<12x3xf32> -> tensor<4x3xf32>
+  %4 = nt.dot %x, %y batch [0] x [0] contract [2] x [1] : tensor<2x4x5xf32>, tensor<2x5x6xf32> -> tensor<2x4x6xf32>
+  %5 = nt.transpose %4 perm [2, 0, 1] : tensor<2x4x6xf32> -> tensor<6x2x4xf32>
+  %6 = nt.reshape %5 : tensor<6x2x4xf32> -> tensor<6x8xf32>
+  %7 = nt.dot %6, %u contract [1] x [0] : tensor<6x8xf32>, tensor<8x3xf32> -> tensor<6x3xf32>
+  %8 = nt.dot %x, %x batch [0] x [0] contract [2] x [2] : tensor<2x4x5xf32>, tensor<2x4x5xf32> -> tensor<2x4x4xf32>
+  %9 = nt.transpose %8 perm [0, 2, 1] : tensor<2x4x4xf32> -> tensor<2x4x4xf32>
+  func.return %3, %7, %4, %9 : tensor<4x3xf32>, tensor<6x3xf32>, tensor<2x4x6xf32>, tensor<2x4x4xf32>
 }
