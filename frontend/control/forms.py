@@ -18,9 +18,8 @@ from xdsl.ir import Attribute, SSAValue
 from ..frame.frame import Frame
 from ..frame.objects import current, is_ref, stored
 from ..interface.structures import Maybe
-from ..numpy_api.elements.selection import where
 from ..values.aliases import TAG, aliases_of, fresh_tag, tag_of
-from ..values.arithmetic import convert, operate
+from ..values.arithmetic import convert
 from ..values.extents import Affine
 from ..values.graph import tensor_type
 from ..values.names import ir_name, shown, written
@@ -44,7 +43,8 @@ from ..values.values import (
     shape_text,
     whole,
 )
-from .nest_loops import join
+from .chosen_texts import number_among
+from .nest_loops import join_numbers
 from .same_values import is_same
 from .structured import RESULT
 
@@ -215,7 +215,7 @@ def joined_form(frame: Frame, node: ast.AST, name: str, a: Form, b: Form, own: b
     if a.kind is None or b.kind is None:
         _fail_forms(frame, node, name, a, b)
     if a.extents is None and b.extents is None:
-        return Form(join(frame, node, name, a.kind, b.kind))
+        return Form(join_numbers(frame, node, name, a.kind, b.kind))
     x, y = a.extents or (), b.extents or ()
     if a.extents is None or b.extents is None or len(x) != len(y):
         _fail_forms(frame, node, name, a, b)
@@ -307,23 +307,9 @@ def flatten(frame: Frame, form: Form, value: Value) -> list[SSAValue]:
     if value is UNBOUND:
         return _zeros(frame, form)
     if form.options:
-        value = _number_of(frame, form, value)
+        value = number_among(frame, form.options, value)
     contents = convert(frame.graph, value, form.dtype).ssa
     return [contents, tag_of(frame.graph, value)] if form.aliases else [contents]
-
-
-def _number_of(frame: Frame, form: Form, value: Value) -> Value:
-    """The number of a string among those of the form."""
-    if isinstance(value, Static):
-        return Static(form.options.index(value.raw))
-    assert isinstance(value, Chosen)
-    if value.options == form.options[: len(value.options)]:
-        return value.which
-    number: Value = Static(form.options.index(value.options[-1]))
-    for k, option in enumerate(value.options[:-1]):
-        is_it = operate(frame.graph, "equal", value.which, Static(k))
-        number = where(frame.graph, is_it, Static(form.options.index(option)), number)
-    return number
 
 
 def _zeros(frame: Frame, leaf: Form) -> list[SSAValue]:

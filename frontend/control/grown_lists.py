@@ -48,7 +48,7 @@ from ..values.values import (
     is_number,
     whole,
 )
-from .nest_loops import join
+from .nest_loops import join_numbers
 from .rows import IN_A_LIST, append_counted, take_over
 
 INT = WEAK_DTYPES[int]
@@ -204,7 +204,7 @@ def _widen(frame: Frame, node: ast.AST, room: _Room, new: _Room) -> None:
         [
             a
             if same_operand(a.kind, b.kind) or a.is_array or b.is_array
-            else replace(a, kind=join(frame, node, "an item of this list", a.kind, b.kind))
+            else replace(a, kind=join_numbers(frame, node, "an item of this list", a.kind, b.kind))
             for a, b in zip(room.columns, new.columns, strict=True)
         ]
     )

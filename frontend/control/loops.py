@@ -23,6 +23,7 @@ from ..values.islands import open_island
 from ..values.selection import settled
 from ..values.values import (
     Array,
+    Chosen,
     Group,
     Iteration,
     Late,
@@ -83,7 +84,8 @@ def _for_loop(frame: Frame, node: ast.For, execute: Execute) -> None:
     if counted is None:
         items = sequence(frame, node.iter, iterable)
         assert items.count.known is not None
-        return _unroll(frame, node, [_turn(items, k) for k in range(items.count.known)], execute)
+        with frame.graph.counting(items.count):
+            return _unroll(frame, node, [_turn(items, k) for k in range(items.count.known)], execute)
     span, at = counted
     turns = trip_count(frame, span).known
     if turns is not None and turns <= 0:
@@ -348,15 +350,15 @@ def _leave_island(frame: Frame, carried: Sequence[Carried]) -> None:
     results = {one.name: one for one in carried}
     for one in carried:
         if slots.is_slot(one.name):
-            assert one.outside and one.cell.buffer.value is not None
-            slots.put(frame, one.name, Tensor(one.cell.buffer.value, one.dtype, (), True, one.weak))
+            assert one.outside
+            slots.put(frame, one.name, one.final)
     for name, value in list(frame.variables.items()):
         one = results.get(name)
         if one is not None and one.outside:
-            assert one.cell.buffer.value is not None
-            frame.variables[name] = Tensor(one.cell.buffer.value, one.dtype, (), True, one.weak)
+            frame.variables[name] = one.final
         elif (
             isinstance(value, Scalar | Lazy)
+            or (isinstance(value, Chosen) and isinstance(value.which, Scalar))
             or (isinstance(value, Array) and value.buffer.local is not None)
             or one
         ):

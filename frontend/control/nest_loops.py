@@ -38,13 +38,13 @@ from ..values.values import (
     UNBOUND,
     Array,
     Buffer,
-    Chosen,
     Group,
     Late,
     Lazy,
     Range,
     Scalar,
     Static,
+    Tensor,
     Value,
     describe,
     extents_of,
@@ -53,6 +53,8 @@ from ..values.values import (
     whole,
 )
 from . import slots
+from .chosen_texts import Options, are_texts, is_options, number_among, of_number, options_of, select
+from .chosen_texts import joined as joined_texts
 from .joined_objects import unify
 from .loop_variables import ONLY_INSIDE
 from .same_values import is_same
@@ -62,6 +64,8 @@ from .truth import as_condition
 
 Execute = Callable[[Frame, Sequence[ast.stmt]], None]
 Loop = ast.For | ast.While
+Kind = Operand | Options
+"""How a variable that a loop or branch changes takes part in promotion; of strings, those that it may be."""
 
 
 class NotElementwise(UnsupportedError):
@@ -73,20 +77,24 @@ class Carried:
     """A variable that a loop changes: its type while the loop runs, and its cell."""
 
     name: str
-    kind: Operand
+    kind: Kind
     cell: Array
     outside: bool
 
     @property
     def dtype(self) -> np.dtype:
-        return WEAK_DTYPES[self.kind] if isinstance(self.kind, type) else self.kind
+        return dtype_of(self.kind)
 
     @property
-    def weak(self) -> type | None:
-        return self.kind if isinstance(self.kind, type) else None
+    def final(self) -> Value:
+        """Its value after the island."""
+        assert self.cell.buffer.value is not None
+        weak = self.kind if isinstance(self.kind, type) else int if is_options(self.kind) else None
+        number = Tensor(self.cell.buffer.value, self.dtype, (), True, weak)
+        return of_number(self.kind.texts, number) if is_options(self.kind) else number
 
 
-Kinds = dict[str, Operand | None]
+Kinds = dict[str, Kind | None]
 """The types of the variables that a loop changes; None where it is not known yet (what a `return` will leave)."""
 
 
@@ -226,13 +234,36 @@ def _numbers_changed(
             yield name, value.items[place], now.items[place]
 
 
-def _same(a: Operand | None, b: Operand | None) -> bool:
-    return a is b or (a is not None and b is not None and same_operand(a, b))
+def _same(a: Kind | None, b: Kind | None) -> bool:
+    if a is None or b is None or is_options(a) or is_options(b):
+        return a is b or (is_options(a) and is_options(b) and a == b)
+    return same_operand(a, b)
+
+
+def dtype_of(kind: Kind) -> np.dtype:
+    """The type of a cell for a variable."""
+    if is_options(kind):
+        return WEAK_DTYPES[int]
+    return WEAK_DTYPES[kind] if isinstance(kind, type) else kind
+
+
+def number_for(frame: Frame, kind: Kind, value: Value) -> Value:
+    """What is stored of a value in a cell."""
+    if value is UNBOUND:
+        return Static(dtype_of(kind).type(0))
+    return number_among(frame, kind.texts, value) if is_options(kind) else value
+
+
+def _present(ssa: SSAValue, kind: Kind) -> Value:
+    """What a cell holds now."""
+    if is_options(kind):
+        return of_number(kind.texts, Scalar(ssa, WEAK_DTYPES[int], int))
+    return Scalar(ssa, dtype_of(kind), kind if isinstance(kind, type) else None)
 
 
 def _attempt(
     frame: Frame, node: Loop, kinds: Kinds, execute: Execute, emit: Callable[[_Turn], None]
-) -> tuple[list[Carried], dict[str, Operand]]:
+) -> tuple[list[Carried], dict[str, Kind]]:
     """The loop, its carried variables having the types `kinds`; and the types they have after its body."""
     island = _island(frame)
     frame.at(node)
@@ -241,14 +272,14 @@ def _attempt(
     before = dict(frame.variables)
     objects = [name for name in before if is_ref(name)]
     start: dict[str, Value] = {}
-    after: dict[str, Operand] = {}
+    after: dict[str, Kind] = {}
     loaded: dict[str, Value] = {}
 
     def load() -> None:
         for one in carried:
             ssa = island.load(one.cell, ())
             ssa.name_hint = ir_name(slots.title(frame, one.name))
-            loaded[one.name] = Scalar(ssa, one.dtype, one.weak)
+            loaded[one.name] = _present(ssa, one.kind)
             slots.put(frame, one.name, loaded[one.name])
         start.update(frame.variables)
 
@@ -276,15 +307,16 @@ def _attempt(
                 after[one.name] = one.kind
                 continue
             after[one.name] = kind_of_value(frame, node, slots.title(frame, one.name), value)
-            if same_operand(join(frame, node, one.name, one.kind, after[one.name]), one.kind):
+            if _same(join(frame, node, one.name, one.kind, after[one.name]), one.kind):
                 frame.at(node)
-                island.store(one.cell, (), island.scalar(value, one.dtype))
+                number = number_for(frame, one.kind, value)
+                island.store(one.cell, (), island.scalar(number, one.dtype))
 
     with island.turns():
         emit(_Turn(load, run))
     for one in carried:
         if not one.outside:
-            slots.put(frame, one.name, Scalar(island.load(one.cell, ()), one.dtype, one.weak))
+            slots.put(frame, one.name, _present(island.load(one.cell, ()), one.kind))
     return carried, after
 
 
@@ -299,12 +331,11 @@ def _counter(frame: Frame, island: Island, iterable: Range, name: str) -> Iterat
         yield iterable.start + index * iterable.step
 
 
-def _cell(frame: Frame, island: Island, name: str, kind: Operand, node: Loop) -> Carried:
+def _cell(frame: Frame, island: Island, name: str, kind: Kind, node: Loop) -> Carried:
     """A buffer of rank 0 with the present value of a variable: the island's own, or an operand when it is read later."""
     value, title = slots.get(frame, name), slots.title(frame, name)
-    dtype = WEAK_DTYPES[kind] if isinstance(kind, type) else kind
-    if value is UNBOUND:
-        value = Static(dtype.type(0))
+    dtype = dtype_of(kind)
+    value = number_for(frame, kind, value)
     outer = not isinstance(value, Scalar) and not island.depth and _read_later(frame, node, name)
     if outer:
         with frame.graph.at_function_level():
@@ -361,12 +392,15 @@ def _rebinds(body: Sequence[ast.stmt], name: str) -> bool:
     )
 
 
-def kind_of(frame: Frame, node: ast.AST, name: str) -> Operand:
-    """How the variable takes part in promotion; it must be a number."""
+def kind_of(frame: Frame, node: ast.AST, name: str) -> Kind:
+    """How the variable takes part in promotion; it must be a number or a string."""
     return kind_of_value(frame, node, name, frame.variables[name])
 
 
-def kind_of_value(frame: Frame, node: ast.AST, name: str, value: Value) -> Operand:
+def kind_of_value(frame: Frame, node: ast.AST, name: str, value: Value) -> Kind:
+    texts = options_of(value)
+    if texts:
+        return Options(texts)
     if not is_number(value) or isinstance(value, Array | Lazy) or extents_of(value):
         raise NotElementwise(
             f"{shown(name)} is {describe(value)}, and the loop gives it a new value in each iteration",
@@ -376,8 +410,26 @@ def kind_of_value(frame: Frame, node: ast.AST, name: str, value: Value) -> Opera
     return number_kind(frame.graph, value)
 
 
-def join(frame: Frame, node: ast.AST, name: str, a: Operand, b: Operand) -> Operand:
+def join(frame: Frame, node: ast.AST, name: str, a: Kind, b: Kind) -> Kind:
     """The type of a variable that is `a` on one path and `b` on another."""
+    if is_options(a) and is_options(b):
+        return Options(joined_texts(a.texts, b.texts))
+    if is_options(a) or is_options(b):
+        kinds = ["a string" if is_options(k) else _kind_name(k) for k in (a, b)]
+        frame.fail(
+            node,
+            f"{shown(name)} is {kinds[0]} on one path and {kinds[1]} on another",
+            "keep the string and the number in two variables",
+        )
+    return join_numbers(frame, node, name, a, b)
+
+
+def _kind_name(kind: Operand) -> str:
+    return kind.__name__ if isinstance(kind, type) else str(kind)
+
+
+def join_numbers(frame: Frame, node: ast.AST, name: str, a: Operand, b: Operand) -> Operand:
+    """The type of a number that is `a` on one path and `b` on another."""
     if same_operand(a, b):
         return a
     if isinstance(a, type) and isinstance(b, type):
@@ -386,7 +438,7 @@ def join(frame: Frame, node: ast.AST, name: str, a: Operand, b: Operand) -> Oper
     strong = [k for k in (a, b) if isinstance(k, np.dtype)]
     if len(strong) == 1 and joined == strong[0]:
         return joined
-    kinds = [k.__name__ if isinstance(k, type) else str(k) for k in (a, b)]
+    kinds = [_kind_name(k) for k in (a, b)]
     frame.fail(
         node,
         f"{shown(name)} is {kinds[0]} on one path and {kinds[1]} on another",
@@ -482,9 +534,8 @@ def either_number(
             for op in list(block.ops):
                 op.detach()
                 graph.block.add_op(op)
-        if all(isinstance(value, Static) and type(value.raw) is str for value in values):
-            which = where(graph, as_condition(frame, node, condition), Static(0), Static(1))
-            return Chosen(tuple([v.raw for v in values]), as_weak(which, int, None))  # pyright: ignore
+        if are_texts(values):
+            return select(frame, as_condition(frame, node, condition), *values)
         _check_alike(frame, node, values)
         chosen = where(graph, as_condition(frame, node, condition), *values)
         if any(isinstance(value, Array) and value.axes for value in values):
@@ -493,11 +544,11 @@ def either_number(
         return as_weak(chosen, weak_result(tuple(weak)), None) if len(weak) == len(values) else chosen
     kinds = [kind_of_value(frame, node, "this value", value) for value in values]
     kind = join(frame, node, "this value", *kinds)
-    dtype = WEAK_DTYPES[kind] if isinstance(kind, type) else kind
+    dtype = dtype_of(kind)
     cell = whole(island.allocate("either", dtype, ()))
     for block, value in zip(blocks, values, strict=True):
         with graph.inside(block), island.perhaps():
-            island.store(cell, (), island.scalar(value, dtype))
+            island.store(cell, (), island.scalar(number_for(frame, kind, value), dtype))
     _insert_if(frame, holds, *blocks)
     return _loaded(island, cell, kind, "")
 
@@ -535,11 +586,10 @@ def _insert_if(frame: Frame, holds: SSAValue, then: Block, other: Block) -> None
     frame.graph.insert(IfOp(holds, Region(then), orelse))
 
 
-def _loaded(island: Island, cell: Array, kind: Operand, name: str) -> Scalar:
+def _loaded(island: Island, cell: Array, kind: Kind, name: str) -> Value:
     ssa = island.load(cell, ())
     ssa.name_hint = ir_name(name) or None
-    is_weak = isinstance(kind, type)
-    return Scalar(ssa, WEAK_DTYPES[kind] if is_weak else kind, kind if is_weak else None)  # pyright: ignore
+    return _present(ssa, kind)
 
 
 def _joined_variables(
@@ -549,20 +599,19 @@ def _joined_variables(
     other: dict[str, Value],
     then_block: Block,
     else_block: Block,
-) -> dict[str, tuple[Array, Operand]]:
+) -> dict[str, tuple[Array, Kind]]:
     """Cells for the numbers that the two sides leave different; each side stores its own."""
     graph, island = frame.graph, _island(frame)
-    joined: dict[str, tuple[Array, Operand]] = {}
+    joined: dict[str, tuple[Array, Kind]] = {}
 
     def store(name: str, title: str, sides: Sequence[Value]) -> None:
         kinds = [kind_of_value(frame, node, title, value) for value in sides if value is not UNBOUND]
         kind = join(frame, node, title, kinds[0], kinds[-1])
-        dtype = WEAK_DTYPES[kind] if isinstance(kind, type) else kind
+        dtype = dtype_of(kind)
         cell = whole(island.allocate(title.lstrip("."), dtype, ()))
         for value, block in zip(sides, (then_block, else_block), strict=True):
             with graph.inside(block), island.perhaps():
-                value = Static(dtype.type(0)) if value is UNBOUND else value
-                island.store(cell, (), island.scalar(value, dtype))
+                island.store(cell, (), island.scalar(number_for(frame, kind, value), dtype))
         joined[name] = (cell, kind)
 
     for name in {**then, **other}:

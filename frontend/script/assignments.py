@@ -19,6 +19,7 @@ from ..values.names import ir_name
 from ..values.tensors import as_readable
 from ..values.values import (
     Array,
+    Chosen,
     Group,
     Iteration,
     Lazy,
@@ -33,6 +34,7 @@ from ..values.values import (
 from ..values.writes import check_writable
 from . import special_methods
 from .attributes import attribute_of
+from .chosen import by_option, is_option
 from .operators import BINARY, combined, is_sequence
 from .subscripts import as_indices, key_value, nested_indices, subscript_items
 
@@ -129,6 +131,8 @@ def _set_at_run_time(frame: Frame, target: ast.Subscript, make: Callable[[Value 
     """
     from .choices import is_run_time, nested_item, set_at_index
 
+    if _set_at_text(frame, target, make):
+        return True
     found = nested_indices(frame, target)
     if found is None:
         if isinstance(target.slice, ast.Slice | ast.Tuple) or not _is_item(frame, target):
@@ -151,6 +155,40 @@ def _set_at_run_time(frame: Frame, target: ast.Subscript, make: Callable[[Value 
         change(frame, target, now, items)
 
     set_at_index(frame, target, owner, indices, value, put)
+    return True
+
+
+def _set_at_text(frame: Frame, target: ast.Subscript, make: Callable[[Value | None], Value]) -> bool:
+    """`counts[kind] = value` of a dict, at a string that the run chooses; whether it is such a target."""
+    from .choices import choose
+
+    if isinstance(target.slice, ast.Slice | ast.Tuple | ast.Constant) or not _is_item(frame, target):
+        return False
+    owner = evaluate(frame, target.value)
+    if not isinstance(owner, Group) or owner.kind is not dict or not isinstance(target.slice, ast.Name):
+        return False
+    key = evaluate(frame, target.slice)
+    if not isinstance(key, Chosen):
+        return False
+    frame.at(target)
+    names = owner.names or ()
+    missing = [option for option in key.options if option not in names]
+    if missing:
+        frame.fail(
+            target,
+            f"{missing[0]!r} may be the key, which is {describe(key)}, and the dict has no such entry",
+            "give the dict an entry for each key before: counts = {'a': 0, 'b': 0}",
+        )
+    value = make(
+        by_option(frame, target, key, lambda one: owner.items[position_of(frame, target, owner, one)])
+    )
+    now = current(frame, owner)
+    assert isinstance(now, Group)
+    items = list(now.items)
+    for k, option in enumerate(key.options):
+        place = names.index(option)
+        items[place] = choose(frame, target, is_option(frame, target, key, k), value, items[place])
+    change(frame, target, now, items)
     return True
 
 
@@ -223,6 +261,8 @@ def _part_of_a_list(frame: Frame, target: ast.Subscript) -> tuple[Group, slice]:
 
 def delete_item(frame: Frame, target: ast.Subscript) -> None:
     """`del items[k]`, `del items[i:j]`, `del entries[key]`."""
+    from .choices import is_run_time, popped
+
     if not _is_item(frame, target):
         owner = evaluate(frame, target.value)
         if isinstance(owner, Static) and type(owner.raw) in (list, dict):
@@ -241,6 +281,9 @@ def delete_item(frame: Frame, target: ast.Subscript) -> None:
     assert isinstance(owner, Group)
     if owner.kind not in (list, dict):
         frame.fail(target, f"{describe(owner)} does not support item deletion", None, DTypeError)
+    if owner.kind is list and is_run_time(key):
+        _, left = popped(frame, target, owner, key, "list assignment index out of range")
+        return change(frame, target, owner, left)
     position = position_of(frame, target, owner, key)
     names = None if owner.names is None else [n for k, n in enumerate(owner.names) if k != position]
     change(frame, target, owner, [v for k, v in enumerate(owner.items) if k != position], names)

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
+from ..control.chosen_texts import are_texts, options_of, select
 from ..control.same_values import is_same
 from ..frame.frame import Frame
 from ..frame.recursion import call
@@ -21,7 +23,6 @@ from ..values.checks import check
 from ..values.promotion import same_operand, weak_result
 from ..values.values import (
     Array,
-    Chosen,
     Group,
     Index,
     Lazy,
@@ -59,6 +60,8 @@ def choose(frame: Frame, node: Any, condition: Value, then: Value, other: Value)
         if len(weak) == len(kinds) and (same_operand(*kinds) or weak_result(tuple(weak))):
             return arith.as_weak(chosen, weak_result(tuple(weak)), None)
         return chosen
+    if are_texts([then, other]):
+        return select(frame, condition, then, other)
     if isinstance(then, Group) and isinstance(other, Group) and _are_alike(then, other):
         pairs = zip(then.items, other.items, strict=True)
         items = tuple([choose(frame, node, condition, x, y) for x, y in pairs])
@@ -121,7 +124,7 @@ def extreme(frame: Frame, node: Any, function: Any, items: Sequence[Value], key:
 def is_run_time(index: Value) -> bool:
     """Whether it is an integer that only the run knows, and that a program cannot be compiled for."""
     if isinstance(index, Index):
-        return not index.affine.arguments() and not index.affine.is_of_extents()
+        return not arith.scalar_arguments([index]) and not index.affine.is_of_extents()
     if not isinstance(index, Tensor | Scalar | Array | Lazy) or extents_of(index):
         return False
     return not (isinstance(index, Tensor) and index.arguments)
@@ -130,13 +133,20 @@ def is_run_time(index: Value) -> bool:
 def can_be_selected(owner: Group) -> bool:
     """Whether all items are numbers or strings, of which one can be selected."""
     return bool(owner.items) and all(
-        (is_number(item) and not extents_of(item)) or _is_text(item) for item in owner.items
+        (is_number(item) and not extents_of(item)) or bool(options_of(item)) for item in owner.items
     )
 
 
-def at_index(frame: Frame, node: Any, owner: Group, index: Value, rest: Sequence[Value] = ()) -> Value:
+def at_index(
+    frame: Frame,
+    node: Any,
+    owner: Group,
+    index: Value,
+    rest: Sequence[Value] = (),
+    message: str | None = None,
+) -> Value:
     """`owner[index]`, and of that the item `rest`, of nested lists of numbers."""
-    _check_index(frame, node, owner, index)
+    _check_index(frame, node, owner, index, message)
     found: Value | None = None
     for k in reversed(range(len(owner.items))):
         item = owner.items[k]
@@ -145,7 +155,7 @@ def at_index(frame: Frame, node: Any, owner: Group, index: Value, rest: Sequence
         if (
             not is_number(item)
             and not (isinstance(item, Group) and not item.is_mutable)
-            and not _is_text(item)
+            and not options_of(item)
         ):
             frame.fail(
                 node,
@@ -156,10 +166,6 @@ def at_index(frame: Frame, node: Any, owner: Group, index: Value, rest: Sequence
         found = item if found is None else choose(frame, node, is_here, item, found)
     assert found is not None
     return found
-
-
-def _is_text(value: Value) -> bool:
-    return isinstance(value, Chosen) or (isinstance(value, Static) and type(value.raw) is str)
 
 
 def nested_item(frame: Frame, node: Any, owner: Value, indices: Sequence[Value]) -> Value:
@@ -181,10 +187,11 @@ def _position(frame: Frame, node: Any, owner: Group, index: Value) -> int:
         frame.fail(node, f"{owner.kind.__name__} index out of range", None, IndexRangeError)
 
 
-def _check_index(frame: Frame, node: Any, owner: Group, index: Value) -> None:
+def _check_index(frame: Frame, node: Any, owner: Group, index: Value, message: str | None = None) -> None:
     count = len(owner.items)
+    message = message or f"{owner.kind.__name__} index out of range"
     if not count:
-        frame.fail(node, f"{owner.kind.__name__} index out of range", None, IndexRangeError)
+        frame.fail(node, message, None, IndexRangeError)
     if count > MOST_SELECTED:
         frame.fail(
             node,
@@ -197,13 +204,76 @@ def _check_index(frame: Frame, node: Any, owner: Group, index: Value) -> None:
     if isinstance(inside, Static) and inside.value:
         return
     if frame.graph.boundscheck:
-        check(frame.graph, inside, "IndexError", f"{owner.kind.__name__} index out of range")
+        check(frame.graph, inside, "IndexError", message)
 
 
 def _is_at(frame: Frame, node: Any, index: Value, k: int, count: int) -> Value:
     """Whether an index, which may be negative, is that of item `k`."""
     sides = [compare_pair(frame, node, ast.Eq(), index, Static(n)) for n in (k, k - count)]
     return some(frame, node, [bool_(frame, node, side) for side in sides])
+
+
+# ---- lists of numbers that change at a place known at run time --------------------------------------
+
+
+def place_of(frame: Frame, node: Any, items: Sequence[Value], wanted: Value) -> Value:
+    """The number of the first item that is equal, known at run time; -1 where there is none."""
+    place: Value = Static(-1)
+    for k, item in reversed([*enumerate(items)]):
+        holds = bool_(frame, node, compare_pair(frame, node, ast.Eq(), item, wanted))
+        place = choose(frame, node, holds, Static(k), place)
+    return place
+
+
+def without_item(frame: Frame, node: Any, items: Sequence[Value], place: Value) -> list[Value]:
+    """The items without the one at a place, which is counted from the start."""
+    _require_movable(frame, node, items)
+    return [
+        choose(frame, node, _compared(frame, node, ast.LtE(), place, k), after, item)
+        for k, (item, after) in enumerate(pairwise(items))
+    ]
+
+
+def with_item(frame: Frame, node: Any, items: Sequence[Value], place: Value, value: Value) -> list[Value]:
+    """`items.insert(place, value)`: a place before the start or behind the end is the start or the end."""
+    _require_movable(frame, node, [*items, value])
+    place = _from_start(frame, node, place, len(items))
+    found = []
+    for k in range(len(items) + 1):
+        here = value
+        if k < len(items):
+            here = choose(frame, node, _compared(frame, node, ast.Gt(), place, k), items[k], here)
+        if k:
+            here = choose(frame, node, _compared(frame, node, ast.Lt(), place, k), items[k - 1], here)
+        found.append(here)
+    return found
+
+
+def popped(frame: Frame, node: Any, owner: Group, place: Value, message: str) -> tuple[Value, list[Value]]:
+    """An item at a place known at run time, and the others. Raises IndexError with the message where there is none."""
+    item = at_index(frame, node, owner, place, message=message)
+    return item, without_item(frame, node, owner.items, _from_start(frame, node, place, len(owner.items)))
+
+
+def _from_start(frame: Frame, node: Any, place: Value, count: int) -> Value:
+    """A place that may be counted from the end."""
+    from_end = arith.operate(frame.graph, "add", place, Static(count))
+    return choose(frame, node, _compared(frame, node, ast.Lt(), place, 0), from_end, place)
+
+
+def _compared(frame: Frame, node: Any, op: ast.cmpop, place: Value, k: int) -> Value:
+    return bool_(frame, node, compare_pair(frame, node, op, place, Static(k)))
+
+
+def _require_movable(frame: Frame, node: Any, items: Sequence[Value]) -> None:
+    """Raise where an item can be no other one at run time: only numbers and strings can."""
+    if len(items) > MOST_SELECTED:
+        what = f"changing a list of {len(items)} items at a place known at run time is not supported: at most"
+        frame.fail(node, f"{what} {MOST_SELECTED}", "keep the numbers in an array")
+    for item in items:
+        if not options_of(item) and (not is_number(item) or is_array(item)):
+            what = f"moving {describe(item)} in a list to a place known at run time is not supported"
+            frame.fail(node, what, "keep numbers in the list, or the items in an array")
 
 
 def set_at_index(

@@ -47,6 +47,7 @@ from .classes import type_of
 from .conditions import bool_
 from .folding import fold
 from .iteration import ITERATORS, reduced
+from .itertools_calls import ITERTOOLS
 from .operators import combined
 from .own_call_values import OWN_CALLS
 from .own_calls import traced_call
@@ -332,6 +333,7 @@ def _traced(frame: Frame, node: ast.Call, function: Value, *args: Value, **kwarg
 
 PYTHON: dict[Any, Callable[..., Value]] = {
     **ITERATORS,
+    **ITERTOOLS,
     **OWN_CALLS,
     **LIBRARY,
     builtins.bool: bool_,

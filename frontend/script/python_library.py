@@ -21,6 +21,7 @@ from ..frame.objects import METHODS, change, constant_object, current, stored
 from ..frame.recursion import call, evaluate
 from ..interface.errors import DTypeError, ShapeError
 from ..values import arithmetic as arith
+from ..values.checks import check
 from ..values.values import NOTHING, Group, Static, Value, describe, is_array
 from . import choices
 from .comparisons import compare_pair
@@ -29,6 +30,7 @@ from .operators import combined, unary_value
 
 _FALSE = Static(False)
 _ZERO = Static(0)
+_LAST = Static(-1)
 
 
 # ---- operator ---------------------------------------------------------------------------------------
@@ -250,19 +252,25 @@ def _sort(
     return Static(None)
 
 
-def _place(frame: Frame, node: Any, owner: Group, items: Sequence[Value], wanted: Value, missing: str) -> int:
-    """Where a value is first, which must be known at compile time."""
-    for k, item in enumerate(items):
-        found = bool_(frame, node, compare_pair(frame, node, ast.Eq(), item, wanted))
-        if not isinstance(found, Static):
-            frame.fail(
-                node,
-                f"which item of {describe(owner)} is equal to {describe(wanted)} is known at run time only",
-                "search an array: np.argmax(a == x), or fill one in a loop",
-            )
-        if found.value:
-            return k
-    frame.fail(node, missing, None, ShapeError)
+def _place(
+    frame: Frame, node: Any, owner: Group, items: Sequence[Value], wanted: Value, missing: str
+) -> Value:
+    """Where a value is first. Raises ValueError where it is not among the items."""
+    if len(items) > choices.MOST_SELECTED and not all(map(_is_known, (*items, wanted))):
+        frame.fail(
+            node,
+            f"which of {len(items)} items of {describe(owner)} is equal to {describe(wanted)} is known at run time only, "
+            f"which is supported of at most {choices.MOST_SELECTED}",
+            "search an array: np.argmax(a == x), or fill one in a loop",
+        )
+    place = choices.place_of(frame, node, items, wanted)
+    if isinstance(place, Static) and place.value < 0:
+        frame.fail(node, missing, None, ShapeError)
+    if not isinstance(place, Static):
+        frame.at(node)
+        holds = compare_pair(frame, node, ast.GtE(), place, _ZERO)
+        check(frame.graph, bool_(frame, node, holds), "ValueError", missing)
+    return place
 
 
 def _index_of(
@@ -270,16 +278,39 @@ def _index_of(
 ) -> Value:
     bounds = [arith.require_static(frame.graph, b, "a bound of the search") for b in (start, stop)]
     first, last, _ = slice(*bounds).indices(len(owner.items))
-    shown = repr(value.value) if isinstance(value, Static) else describe(value)
-    name = "list" if owner.kind is list else "tuple"
-    missing = f"{shown} is not in list" if owner.kind is list else f"{name}.index(x): x not in tuple"
-    return Static(first + _place(frame, node, owner, owner.items[first:last], value, missing))
+    shown = repr(value.value) if isinstance(value, Static) else "the value"
+    missing = f"{shown} is not in list" if owner.kind is list else "tuple.index(x): x not in tuple"
+    place = _place(frame, node, owner, owner.items[first:last], value, missing)
+    return place if not first else arith.operate(frame.graph, "add", place, Static(first))
 
 
 def _remove(frame: Frame, node: Any, owner: Group, value: Value) -> Value:
-    k = _place(frame, node, owner, owner.items, value, "list.remove(x): x not in list")
-    change(frame, node, owner, [item for n, item in enumerate(owner.items) if n != k])
+    place = _place(frame, node, owner, owner.items, value, "list.remove(x): x not in list")
+    if isinstance(place, Static):
+        left = [item for n, item in enumerate(owner.items) if n != place.value]
+    else:
+        left = choices.without_item(frame, node, owner.items, place)
+    change(frame, node, owner, left)
     return Static(None)
+
+
+_INSERT, _POP = METHODS[list]["insert"], METHODS[list]["pop"]
+
+
+def _insert(frame: Frame, node: Any, owner: Group, position: Value, item: Value) -> Value:
+    if not choices.is_run_time(position):
+        return _INSERT(frame, node, owner, position, item)
+    change(frame, node, owner, choices.with_item(frame, node, owner.items, position, item))
+    return Static(None)
+
+
+def _pop(frame: Frame, node: Any, owner: Group, position: Value = _LAST) -> Value:
+    growing = frame.graph.growing is not None and owner.ref in frame.graph.growing
+    if growing or not owner.items or not choices.is_run_time(position):
+        return _POP(frame, node, owner, position)
+    item, left = choices.popped(frame, node, owner, position, "pop index out of range")
+    change(frame, node, owner, left)
+    return item
 
 
 def _count(frame: Frame, node: Any, owner: Group, value: Value) -> Value:
@@ -299,6 +330,6 @@ def _popitem(frame: Frame, node: Any, owner: Group) -> Value:
     return last
 
 
-METHODS[list].update(sort=_sort, index=_index_of, remove=_remove, count=_count)
+METHODS[list].update(sort=_sort, index=_index_of, remove=_remove, count=_count, insert=_insert, pop=_pop)
 METHODS[tuple].update(index=_index_of, count=_count)
 METHODS[dict].update(popitem=_popitem)

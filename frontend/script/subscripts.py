@@ -46,6 +46,8 @@ def subscript_of(frame: Frame, node: ast.Subscript) -> Value:
         return flat_item(frame.graph, owner, items)
     if isinstance(owner, Static) and not is_sequence(owner):
         make = maker(owner.raw)
+        if make is None and type(owner.raw) is str and not isinstance(node.slice, ast.Slice | ast.Tuple):
+            return _character(frame, node, owner.raw)
         if make is None:
             return _known_element(frame, node, owner.raw)
         items = subscript_items(frame, node.slice)
@@ -123,6 +125,20 @@ def _leaves_lists(owner: Value, depth: int) -> bool:
     if not isinstance(owner, Group) or owner.kind not in (list, tuple):
         return True
     return any(_leaves_lists(item, depth - 1) for item in owner.items)
+
+
+def _character(frame: Frame, node: ast.Subscript, text: str) -> Value:
+    """`text[k]`: one of the characters, of which the run may say which."""
+    from .choices import at_index, is_run_time
+
+    index = evaluate(frame, node.slice)
+    frame.at(node)
+    if is_run_time(index):
+        characters = Group(tuple([Static(one) for one in text]))
+        return at_index(frame, node, characters, index, message="string index out of range")
+    if isinstance(index, Group):
+        return _element(frame, node, text, index.built(index.items))
+    return _element(frame, node, text, arith.require_static(frame.graph, index, "the index"))
 
 
 def _known_element(frame: Frame, node: ast.Subscript, owner: Any) -> Value:

@@ -198,7 +198,6 @@ PROGRAMS = [
             np.array(([0, 0, 1, 0, 3], [0, 0, 0, 4, 2], [0, 1])[k]),
             r.integers(0, 5, (5, 5, 2)[k]).astype(float),
         ),
-        refused="the index must be known",
     ),
     Program(
         apply_table,
@@ -209,7 +208,6 @@ PROGRAMS = [
     Program(
         classify_triangles,
         lambda r, k: (r.integers(1, 5, ((8, 3), (15, 3), (1, 3))[k]),),
-        refused="the loop gives it a new value in each iteration",
     ),
     Program(piecewise_ode, lambda r, k: (r.random((3, 5, 1)[k]), 1.0, (5, 8, 3)[k]), outside=_outside),
     Program(best_line, lambda r, k: (r.random((9, 14, 4)[k]), r.random((9, 14, 4)[k])), 1e-10, long=True),
@@ -222,7 +220,5 @@ PROGRAMS = [
         1e-10,
         outside=_outside,
     ),
-    Program(
-        state_machine, lambda r, k: (r.integers(-1, 2, (12, 25, 3)[k]),), refused="known at run time only"
-    ),
+    Program(state_machine, lambda r, k: (r.integers(-1, 2, (12, 25, 3)[k]),)),
 ]

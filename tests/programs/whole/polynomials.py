@@ -289,7 +289,6 @@ PROGRAMS = [
     Program(
         bank_queue,
         lambda r, k: (np.cumsum(r.random((9, 15, 3)[k])), r.random((9, 15, 3)[k]) * 2, (2, 3, 1)[k]),
-        refused="known at run time only",
         long=True,
     ),
     Program(heap_sort, lambda r, k: (r.random((9, 20, 1)[k]),), long=True),
@@ -298,10 +297,7 @@ PROGRAMS = [
         permutations_by_sign,
         lambda r, k: (r.random(((3, 3), (4, 4), (3, 5))[k]),),
         1e-11,
-        refused="permutations is not supported",
     ),
-    Program(
-        moving_median, lambda r, k: (r.random((9, 15, 5)[k]), (3, 5, 1)[k]), refused="known at run time only"
-    ),
+    Program(moving_median, lambda r, k: (r.random((9, 15, 5)[k]), (3, 5, 1)[k])),
     Program(binary_digits, lambda r, k: (r.integers(0, 30, (5, 9, 1)[k]), (5, 6, 5)[k]), long=True),
 ]

@@ -241,6 +241,6 @@ PROGRAMS = [
     Program(
         subset_sums,
         lambda r, k: (r.integers(1, 9, (4, 6, 5)[k]), (9, 12, 100)[k]),
-        refused="combinations is not supported",
+        host=SIZED,
     ),
 ]
