@@ -246,9 +246,11 @@ def _on_some_paths(name: str, whose: str) -> str:
 
 
 def _kept(
-    frame: Frame, carried: _Carried, inner: dict[str, Value], before: dict[str, Value]
+    frame: Frame, carried: _Carried, inner: dict[str, Value], before: dict[str, Value], since: int
 ) -> dict[str, tuple[str, Lenders]]:
-    """The variables that an iteration may leave being an older array, and which."""
+    """The variables that an iteration may leave being an older array, and which: not those that it made, which nobody
+    sees after it but by the variables that it leaves (`joined`)."""
+    at_start = {array.buffer for array in arrays_in(inner).values()}
     outer, after = arrays_in(before), arrays_in(frame.variables)
     names = {array.buffer: array.buffer.name or "another array" for array in outer.values()}
     earlier = names_before(arrays_in(inner), after)
@@ -260,7 +262,12 @@ def _kept(
                 older.append(outer[start].buffer)
         if older:
             whose = older[0].borrowed or names.get(older[0], "another array")
-            lenders = [pair for buffer in older for pair in _lenders(buffer, carried)]
+            lenders = [
+                (lender, age)
+                for buffer in older
+                for lender, age in _lenders(buffer, carried)
+                if lender.serial < since or lender in at_start
+            ]
             kept[name] = (whose, tuple(dict.fromkeys(lenders)))
     return kept
 
@@ -346,7 +353,7 @@ def _settle(
                     carried.written = written_before(before, inner, frame.variables, written)
                     left = _memory_of(_carried_arrays(carried, frame.variables))
                     carried.older = frozenset(buffer for buffer in left if buffer.serial < since)
-                    carried.kept = _kept(frame, carried, inner, before)
+                    carried.kept = _kept(frame, carried, inner, before, since)
                     frame.at(node)
                     graph.insert(scf.YieldOp(*carried.values(frame)))
             graph.restore(written)

@@ -3,6 +3,7 @@
     n * n          %r = arith.muli %n, %n        wraps around
                    %f = arith.mulf of both as floats: at most 2**-51 of it away from the true product
                    cf.assert |float(%r) - %f| < 2**63 {nestor.kind = "OverflowError"}
+    n * 3          %r = arith.muli, cf.assert -2**63 / 3 <= n < 2**63 / 3, as one unsigned comparison
     n << s         %r = arith.shli, cf.assert %r >> s == n
 
 A result that wrapped is a multiple of 2**64 away from the true one, which rounding is not. Checked is what may not fit by
@@ -73,6 +74,10 @@ def check_arithmetic(graph: Graph, name: str, operands: Sequence[Value], result:
     emitter = graph.emitter()
     if name == "left_shift":
         return _require(graph, _shifts_back(emitter, _integer(graph, result), *values))
+    if name == "multiply":
+        for factor, value in zip(operands, reversed(values), strict=True):
+            if isinstance(factor, Static):
+                return _require(graph, _is_multiplied(emitter, value, int(factor.value)))
     floats = [emitter.op(arith.SIToFPOp, (v,), f64) for v in values]
     _check(graph, emitter, _integer(graph, result), exact(emitter, *floats))
 
@@ -163,6 +168,15 @@ def _shifts_back(e: Emitter, shifted: SSAValue, a: SSAValue, by: SSAValue) -> SS
     most = e.const(63, i64)
     by = e.op(arith.SelectOp, (e.cmp("ult", by, most), by, most))
     return e.cmp("eq", e.op(arith.ShRSIOp, (shifted, by)), a)
+
+
+def _is_multiplied(e: Emitter, value: SSAValue, factor: int) -> SSAValue:
+    """Whether the product by a constant, which is not 0, fits: one comparison of unsigned numbers."""
+    ends = (-_END, _END - 1) if factor > 0 else (_END - 1, -_END)
+    low, high = max(-_END, -(-ends[0] // factor)), min(_END - 1, ends[1] // factor)
+    span = high - low
+    from_low = e.op(arith.SubiOp, (value, e.const(low, i64)))
+    return e.cmp("ule", from_low, e.const(span if span < _END else span - 2 * _END, i64))
 
 
 def _power(e: Emitter, a: SSAValue, b: SSAValue) -> SSAValue:

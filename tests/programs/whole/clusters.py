@@ -175,7 +175,6 @@ PROGRAMS = [
         lambda r, k: (r.random(SHAPES[k]), r.random(((3, 2), (4, 3), (2, 1))[k])),
         1e-10,
         outside=_outside,
-        refused="the update would be missed",
     ),
     Program(dbscan, lambda r, k: (r.random(SHAPES[k]), (0.3, 0.4, 0.2)[k], 3), long=True),
     Program(
