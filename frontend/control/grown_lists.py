@@ -191,7 +191,8 @@ def _is_count(before: dict[str, Value], target: ast.expr) -> bool:
 def _room(frame: Frame, found: ListGrows) -> _Room:
     """The room for items like the first one that was found."""
     item = current(frame, found.item)
-    if not isinstance(item, Group) or not issubclass(item.kind, tuple):
+    is_row = isinstance(item, Group) and item.kind is list and item.ref is None
+    if not isinstance(item, Group) or not (is_row or issubclass(item.kind, tuple)):
         return _Room((_column(frame, item),))
     return _Room(tuple([_column(frame, one) for one in item.items]), item.kind, item.names, True)
 

@@ -59,6 +59,7 @@ from ..values.values import (
 from .sharing import arrays_in
 
 IN_A_LIST = "an array that is in a list"
+IN_ROWS = "is in a list that a loop makes"
 INT = WEAK_DTYPES[int]
 
 
@@ -73,7 +74,8 @@ def row(graph: Graph, rows: Rows, index: Value) -> Value:
     from ..indexing.subscripts import subscript
 
     if rows.columns:
-        return Group(tuple([row(graph, column, index) for column in rows.columns]), rows.record, rows.names)
+        items = tuple([row(graph, column, index) for column in rows.columns])
+        return Group(items, rows.record, rows.names, fixed=IN_ROWS if rows.record is list else None)
     item = subscript(graph, rows_array(rows), [index])
     if isinstance(rows.kind, type):
         return as_weak(item, rows.kind, None)
@@ -150,7 +152,7 @@ def _columns_stacked(frame: Frame, node: ast.AST, rows: Rows, empty: str | None)
     """A list of tuples as an array, of a row for each."""
     from ..numpy_api.shapes.joining import stack
 
-    if rows.record is not tuple or any(column.is_array for column in rows.columns):
+    if rows.record not in (tuple, list) or any(column.is_array for column in rows.columns):
         frame.fail(node, f"an array of {describe(rows)} is not supported", "append to a list for each item")
     parts = Group(tuple([stacked(frame, node, column, empty) for column in rows.columns]))
     return stack(frame.graph, parts, Static(1))
@@ -262,6 +264,12 @@ def _pairs(frame: Frame, node: ast.AST, rows: Rows, item: Value) -> list[tuple[R
     if not rows.columns:
         return [(rows, item)]
     item = current(frame, item)
+    if isinstance(item, Group) and item.kind is list and item.ref is not None:
+        frame.fail(
+            node,
+            "appending a list that has a name to a list in a loop is not supported: later changes of it would be missed",
+            "append a list that is made there: rows.append([a, b]), rows.append(list(row))",
+        )
     is_like = isinstance(item, Group) and item.kind is rows.record and len(item.items) == len(rows.columns)
     if not is_like or item.names != rows.names:  # pyright: ignore
         frame.fail(
@@ -307,8 +315,12 @@ def pop(frame: Frame, node: ast.AST, rows: Rows, position: Value | None = None) 
         raise ListGrows(rows.ref, item, place_of(frame, node), None)
     left = now.count + -1
     if rows.cell is None:
-        if position is not None:
+        if position is not None and (frame.graph.island is not None or frame.looping):
             frame.fail(node, "taking an item out of a list that a loop made is supported at its end only")
+        if position is not None:
+            with open_island(graph) as island:
+                for column in now.columns or (now,):
+                    _close_up(island, column, place)
         frame.variables[rows.ref] = with_count(rows, left)  # pyright: ignore
         return item
     cell = rows.cell
@@ -350,10 +362,26 @@ def _close_up(island: Island, rows: Rows, place: Affine) -> None:
     rows.buffer.frozen = frozen
 
 
+def overwrite(frame: Frame, node: ast.AST, rows: Rows, items: Array, value: Value) -> None:
+    """Give items of a list, a window of its memory, other values, which are read before."""
+    _refuse_part(frame, node, rows)
+    graph, buffer = frame.graph, items.buffer
+    frame.at(node)
+    frozen, buffer.frozen = buffer.frozen, None
+    try:
+        with open_island(graph) as island:
+            island.assign(items, as_array(value) if isinstance(value, Tensor) else value)
+    finally:
+        buffer.frozen = frozen
+
+
 def _refuse_part(frame: Frame, node: ast.AST, rows: Rows) -> None:
     """Refuse to change a list that a loop goes through, or a part of one."""
     if rows.ref is None:
         frame.fail(node, "changing a part of a list that a loop made is not supported", "make it an array")
+    why = frame.graph.fixed_objects.get(rows.ref)
+    if why is not None:
+        frame.fail(node, f"changing a list that {why} is not supported", "change a copy of it: list(xs)")
     if rows.ref in frame.graph.iterated:
         frame.fail(node, "changing a list while a loop goes through it is not supported", "go through a copy")
 

@@ -54,6 +54,7 @@ def stored(frame: Frame, value: Value, why_fixed: str | None = None) -> Value:
         return value
     ref = frame.graph.new_name(PREFIX)
     frame.variables[ref] = value
+    why_fixed = why_fixed or value.fixed
     if why_fixed is not None:
         frame.graph.fixed_objects[ref] = why_fixed
     return replace(value, ref=ref)
@@ -110,9 +111,9 @@ def change(
     frame: Frame, node: ast.AST, group: Group, items: Sequence[Value], names: Sequence[Any] | None = None
 ) -> None:
     """Give an object other items."""
-    if group.ref is None:
+    if group.ref is None and group.fixed is None:
         return  # nobody else knows it
-    why = frame.graph.fixed_objects.get(group.ref)
+    why = group.fixed if group.ref is None else frame.graph.fixed_objects.get(group.ref)
     if why is not None:
         frame.fail(node, f"changing {describe(group)} that {why} is not supported", "change a copy of it")
     if group.ref in frame.graph.given_objects:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,8 @@ def invoke(graph: Graph, name: str, handler: Handler, args: list[Value], kwargs:
         kwargs = {k: settled(graph, v) if isinstance(v, Masked) else v for k, v in kwargs.items()}
         with graph.side_by_side():
             return invoke(graph, name, handler, args, kwargs)
+    args = [_side_by_side(graph, a) for a in args]
+    kwargs = {k: _side_by_side(graph, v) for k, v in kwargs.items()}
     signature = inspect.signature(handler)
     try:
         bound = signature.bind(graph, *args, **kwargs)
@@ -46,6 +49,15 @@ def invoke(graph: Graph, name: str, handler: Handler, args: list[Value], kwargs:
         if out is not None:
             return store(graph, name, out, handler(*bound.args, **bound.kwargs))
     return handler(graph, *args, **kwargs)
+
+
+def _side_by_side(graph: Graph, value: Value) -> Value:
+    """A tuple or list with what masks select in it as arrays."""
+    if not isinstance(value, Group) or not any(isinstance(item, Masked | Group) for item in value.items):
+        return value
+    items = [settled(graph, i) if isinstance(i, Masked) else _side_by_side(graph, i) for i in value.items]
+    same = all(a is b for a, b in zip(items, value.items, strict=True))
+    return value if same else replace(value, items=tuple(items))
 
 
 _OF_THE_TYPE_OF_OUT = frozenset(("sum", "prod", "cumsum", "cumprod"))

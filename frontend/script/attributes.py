@@ -20,18 +20,19 @@ def attribute_of(frame: Frame, node: ast.Attribute, owner: Value) -> Value:
     frame.at(node)
     if isinstance(owner, Rows):
         from ..control.rows import ROWS_METHODS
+        from .list_searches import LIST_METHODS
 
-        if node.attr not in ROWS_METHODS and node.attr != "index":
+        if node.attr not in ROWS_METHODS and node.attr not in LIST_METHODS:
             frame.fail(
                 node,
                 f"the method '{node.attr}' of {describe(owner)} is not supported",
-                "use np.stack(ys), an array",
+                f"methods: {', '.join(sorted({*ROWS_METHODS, *LIST_METHODS}))}; or make it an array, np.stack(ys)",
             )
         return Method(owner, node.attr)
     if isinstance(owner, Chosen):
         return Method(owner, node.attr)
     if isinstance(owner, Group):
-        if node.attr in ("sort", "index", "remove", "count", "popitem"):
+        if node.attr in ("sort", "index", "remove", "count", "popitem", "insert", "pop"):
             import_module(
                 ".python_library", __package__
             )  # adds them to the methods of lists, tuples and dicts

@@ -28,7 +28,7 @@ from ..values.values import Chosen, Closure, Exceptional, Group, Method, Rows, S
 from . import special_methods
 from .chosen import as_text, by_option
 from .folding import fold, is_changing, is_numpy, module_of, name_of
-from .list_searches import extreme, index
+from .list_searches import LIST_METHODS, extreme, in_order
 from .refused_calls import why_refused
 from .temporaries import taken_over
 from .texts import text_call
@@ -41,16 +41,21 @@ def call(frame: Frame, node: ast.Call, function: Value, args: list[Value], kwarg
     if isinstance(function, Method) and isinstance(function.receiver, Rows):
         from ..control.rows import ROWS_METHODS
 
-        if function.name == "index" and len(args) == 1 and not kwargs:
-            return index(frame, node, function.receiver, args[0])
-        method, least, most = ROWS_METHODS[function.name]
+        method, least, most = {**ROWS_METHODS, **LIST_METHODS}[function.name]
+        if function.name == "sort" and list(kwargs) == ["reverse"]:
+            args, kwargs = [*args, kwargs["reverse"]], {}
         if not least <= len(args) <= most or kwargs:
-            what = f"list.{function.name}() of {len(args)} arguments is not supported"
-            frame.fail(node, what, None, DTypeError)
+            given = ", ".join([*["..."] * len(args), *[f"{name}=..." for name in kwargs]])
+            what = f"list.{function.name}({given}) of a list that a loop makes is not supported"
+            hint = "make an array of it, and of that the order: a[np.argsort(a[:, 0])]" if kwargs else None
+            frame.fail(node, what, hint, DTypeError)
         return method(frame, node, function.receiver, *args)
     is_extreme = isinstance(function, Static) and (function.raw is min or function.raw is max)
     if is_extreme and len(args) == 1 and isinstance(args[0], Rows) and not kwargs:
         return extreme(frame, node, args[0], function.raw)  # pyright: ignore
+    is_sorted = isinstance(function, Static) and function.raw is sorted
+    if is_sorted and len(args) == 1 and isinstance(args[0], Rows) and not {*kwargs} - {"reverse"}:
+        return in_order(frame, node, args[0], *kwargs.values())
     is_stack = isinstance(function, Static) and function.raw is np.stack
     if is_stack and len(args) == 1 and isinstance(args[0], Rows) and not kwargs:
         from ..control.rows import stacked

@@ -124,7 +124,8 @@ def extreme(frame: Frame, node: Any, function: Any, items: Sequence[Value], key:
 def is_run_time(index: Value) -> bool:
     """Whether it is an integer that only the run knows, and that a program cannot be compiled for."""
     if isinstance(index, Index):
-        return not arith.scalar_arguments([index]) and not index.affine.is_of_extents()
+        given = index.affine.arguments() and arith.scalar_arguments([index])
+        return not given and not index.affine.is_of_extents()
     if not isinstance(index, Tensor | Scalar | Array | Lazy) or extents_of(index):
         return False
     return not (isinstance(index, Tensor) and index.arguments)

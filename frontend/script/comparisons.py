@@ -22,12 +22,13 @@ from ..frame.recursion import evaluate
 from ..interface.errors import DTypeError
 from ..interface.ordinary import is_generated
 from ..values import arithmetic as arith
-from ..values.values import Chosen, Group, Static, Value, describe, is_array
+from ..values.values import Chosen, Group, Rows, Static, Value, describe, is_array
 from . import special_methods
 from .chosen import holds_for
 from .classes import type_of
 from .conditions import bool_, both, either, every, negation, some, without_effects
 from .identity import identical
+from .list_searches import contains
 from .operators import as_group, is_plain_tuple, is_sequence, sequence_kind
 
 _EQ = ast.Eq()
@@ -93,6 +94,8 @@ def compare_pair(frame: Frame, node: ast.Compare, op: ast.cmpop, left: Value, ri
 
 def _contains(frame: Frame, node: Any, owner: Value, thing: Value) -> Value:
     """`thing in owner`, as Python's bool."""
+    if isinstance(owner, Rows):
+        return contains(frame, node, owner, thing)
     if has_attributes(owner):
         made = special_methods.contains(frame, node, owner, thing)
         return is_among(frame, node, thing, listed(frame, node, owner)) if made is None else made

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -23,9 +24,15 @@ from ..interface.errors import Stopped
 from ..numpy_api.elements.selection import where
 from ..numpy_api.families import FUNCTIONS
 from ..values import arithmetic as arith
+from ..values.arithmetic import index_value
+from ..values.contents import as_tensor
+from ..values.extents import Affine, Atom
 from ..values.graph import Graph
+from ..values.list_counts import counted, with_count
 from ..values.promotion import same_operand
-from ..values.values import Group, Static, Value, describe, is_array, is_number
+from ..values.selection import as_index
+from ..values.tensors import to_scalar
+from ..values.values import Group, Rows, Static, Value, describe, is_array, is_number
 
 
 def negation(frame: Frame, node: ast.expr, operand: Value) -> Value:
@@ -210,6 +217,9 @@ def if_expression(frame: Frame, node: ast.IfExp) -> Value:
     if isinstance(condition, Static | Group):
         return evaluate(frame, node.body if truth(frame, node.test, condition) else node.orelse)
     if frame.graph.island is None:
+        rows = _perhaps_empty(frame, node, condition)
+        if rows is not None:
+            return rows
         return either(
             frame, node, condition, partial(evaluate, frame, node.body), partial(evaluate, frame, node.orelse)
         )
@@ -220,6 +230,25 @@ def if_expression(frame: Frame, node: ast.IfExp) -> Value:
     chosen = either(frame, node, condition, *sides)
     refuse_changes(frame, node, before, ON_SOME_PATHS)
     return chosen
+
+
+def _perhaps_empty(frame: Frame, node: ast.IfExp, condition: Value) -> Value | None:
+    """`xs if c else []` of a list that a loop has made: its items, or none of them; None for all else."""
+    sides = [node.body, node.orelse]
+    names = [side for side in sides if isinstance(side, ast.Name)]
+    if len(names) != 1 or not any(isinstance(side, ast.List) and not side.elts for side in sides):
+        return None
+    rows = evaluate(frame, names[0])
+    if not isinstance(rows, Rows) or rows.is_open or rows.ref is None:
+        return None
+    graph = frame.graph
+    now = counted(graph, rows)
+    holds = as_condition(frame, node.test, condition)
+    numbers = [index_value(now.count) if side is names[0] else Static(0) for side in sides]
+    number = to_scalar(graph, as_tensor(graph, where(graph, holds, *numbers)))
+    count = Affine.of(Atom(as_index(graph, number), low=0, high=rows.buffer.extents[0]))
+    graph.fixed_objects.setdefault(rows.ref, "may be another one's, on some paths only,")
+    return replace(with_count(now, count), ref=None)
 
 
 def either(

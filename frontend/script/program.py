@@ -491,8 +491,7 @@ class _Lowering:
             value = counted(self.graph, value)
             if value.columns:
                 columns = [self._leaf(column) for column in value.columns]
-                make = tuple if value.record is tuple else value.record
-                return Leaf("zipped", value=(make, columns))
+                return Leaf("zipped", value=(value.record, columns))
             array = self._output(rows_array(value))
             return Leaf(
                 "rows", value=value.kind if isinstance(value.kind, type) else None, output=array.output

@@ -74,12 +74,14 @@ class Group:
     """A tuple, list, dict, NamedTuple or object of a class (`kind`) of values; `names` are the keys or attributes.
 
     `ref` tells objects that can change apart: what it holds by now is in the variable of that name (`objects.py`).
+    `fixed` says of an object that is made of another one's numbers why it must not be changed.
     """
 
     items: tuple[Value, ...]
     kind: type = tuple
     names: tuple[Any, ...] | None = None
     ref: str | None = None
+    fixed: str | None = None
 
     def built(self, items: Sequence[Any]) -> Any:
         """The Python object of this kind that has `items`."""

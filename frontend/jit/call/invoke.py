@@ -443,10 +443,10 @@ def _rows(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, na
 
 
 def _zipped(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> list[Any]:
-    """A list of tuples that a loop made."""
+    """A list of tuples, or of lists, that a loop made."""
     record, columns = leaf.value
     items = zip(*[_rows(call, column, arrays, given, values, names) for column in columns], strict=True)
-    return [record(item) if record is tuple else record(*item) for item in items]
+    return [record(item) if record in (tuple, list) else record(*item) for item in items]
 
 
 def _chosen(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, names: Any) -> Any:

@@ -220,7 +220,7 @@ PROGRAMS = [
     Program(
         match_orders,
         lambda r, k: (r.integers(8, 13, (12, 20, 3)[k]), r.integers(-5, 6, (12, 20, 3)[k])),
-        refused="appending a list to a list in a loop",
+        refused="of a list that a loop makes is not supported",
     ),
     Program(
         drawdowns,

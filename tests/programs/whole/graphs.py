@@ -219,7 +219,7 @@ PROGRAMS = [
     Program(
         topological_order,
         lambda r, k: (np.triu(_directed(r, k)) + (k == 2) * np.eye((7, 10, 4)[k], k=-1, dtype=int),),
-        refused="a list that a loop makes on one path",
+        host=SIZED,
     ),
     Program(
         greedy_colouring,

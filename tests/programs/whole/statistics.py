@@ -210,7 +210,6 @@ PROGRAMS = [
         lambda r, k: (r.standard_normal(((9, 4), (12, 6), (5, 2))[k]), (0.3, 0.2, 0.0)[k]),
         tolerance=1e-10,
         host=SIZED,
-        refused="how many elements a mask selects is known at run time only",
     ),
     Program(
         ordinary_kriging_weights,
