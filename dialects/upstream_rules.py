@@ -5,7 +5,9 @@ Numbers that are no index, axes that a shape does not have, what the regions of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
 
 from xdsl.dialects import arith, func, memref, scf, tensor
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IndexType, IntegerAttr, MemRefType, TensorType
@@ -18,10 +20,13 @@ from .limits import is_index
 
 def broken_rule(op: Operation) -> str | None:
     """What is wrong with `op`; None where nothing is, or where its own verifier will say it."""
-    for kinds, rule in _RULES:
-        if isinstance(op, kinds):
-            return rule(op)
-    return None
+    rule = _rule_of(type(op))
+    return None if rule is None else rule(op)
+
+
+@cache
+def _rule_of(kind: type[Operation]) -> Callable[[Any], str | None] | None:
+    return next((rule for kinds, rule in _RULES if issubclass(kind, kinds)), None)
 
 
 def _constant(op: arith.ConstantOp) -> str | None:

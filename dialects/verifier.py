@@ -40,11 +40,12 @@ def verification_errors(root: Operation) -> list[Diagnostic]:
     errors: list[Diagnostic] = []
     for op in walk(root):
         scope = scopes.get(op.parent_op())
-        isolated = op.has_trait(IsolatedFromAbove, value_if_unregistered=False)
-        scopes[op] = op if isolated else scope
+        if op.regions:
+            isolated = op.has_trait(IsolatedFromAbove, value_if_unregistered=False)
+            scopes[op] = op if isolated else scope
         if scope in failed:
             continue
-        error = next(_symbol_errors(op), None)
+        error = next(_symbol_errors(op), None) if op.regions else None
         if error is None and (message := next(_faults(op), None)) is not None:
             error = Diagnostic("error", f"'{op.name}' op {message}", op_location(op))
         if error is not None:

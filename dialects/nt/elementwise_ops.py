@@ -52,21 +52,22 @@ class ElementwiseOp(Working):
         return self.inputs[0]
 
     def verify_(self) -> None:
-        row = self.row
-        if len(self.inputs) != row.arity:
-            raise VerifyException(f"{self.name}: takes {row.arity} operands, not {len(self.inputs)}")
-        common = self.inputs[-1].type
+        row, inputs = self.row, self.operands
+        if len(inputs) != row.arity:
+            raise VerifyException(f"{self.name}: takes {row.arity} operands, not {len(inputs)}")
+        common = inputs[-1].type
         assert isinstance(common, TensorType)
         expected = operand_types(row, common)
-        for k, (value, wanted) in enumerate(zip(self.inputs, expected, strict=True)):
+        for k, (value, wanted) in enumerate(zip(inputs, expected, strict=True)):
             if value.type != wanted:
                 raise VerifyException(
                     f"{self.name}: operand {k} is {value.type}, expected {wanted}; "
                     "shapes and element types must agree (insert nt.broadcast or nt.cast)"
                 )
         self._verify_element(row, common)
-        if self.result.type != result_type(row, common):
-            raise VerifyException(f"{self.name}: gives {result_type(row, common)}, not {self.result.type}")
+        found, wanted = self.results[0].type, result_type(row, common)
+        if found != wanted:
+            raise VerifyException(f"{self.name}: gives {wanted}, not {found}")
 
     def _verify_element(self, row: Elementwise, common: TensorType) -> None:
         try:

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
     IntegerType,
+    NoneAttr,
     Signedness,
     TensorType,
     bf16,
@@ -92,5 +93,7 @@ def width_of(element: Attribute) -> int:
 
 
 def with_element(tensor: TensorType, element: Attribute) -> TensorType:
-    """The tensor type of the same shape with another element type."""
+    """The tensor type of the same shape with another element type; `tensor` where it has that one and nothing else."""
+    if tensor.element_type == element and isinstance(tensor.encoding, NoneAttr):
+        return tensor
     return TensorType(element, tensor.get_shape())
