@@ -160,7 +160,12 @@ def test_wrong_arguments_have_a_status_and_a_message(dynamic_softmax):
     )
     assert library(x, -3, 4, out) == 33 and library(x, 0, 4, out) == 33
     assert library.shapes(4, 0, np.zeros(2, "i8")) == 33
+    assert (
+        library(x, 1 << 40, 1 << 40, out) == 33
+        and "x would have more elements than memory" in library.message
+    )
     null = ctypes.c_void_p(None)
+    assert library.shapes(4, 4, null) == 32
     assert library(null, 4, 4, out) == 32 and "x is NULL" in library.message
     assert library(x, 4, 4, null) == 32 and "result is NULL" in library.message
     odd = np.zeros(70, np.uint8)[1:65]
@@ -322,6 +327,8 @@ def test_strided_and_written_arguments_and_numbers(tmp_path):
         same(x.copy(), mine)
         assert [int(out[0]), int(out[1])] == [wanted[0], wanted[1]]
         assert (out[2], out[3]) == (1.5, 2.5)
+    assert library(base, 10, 0, y, -1, 3, np.float32(1), True, *out) == 34
+    assert library.message == "elements of x, which is written, share memory"
     assert library(base, 10, 1, base, 1, 3, np.float32(1), True, *out) == 34
 
 

@@ -227,7 +227,7 @@ static int fits_processor(void) {{
         lines = []
         for one in results:
             for axis, extent in enumerate(one.shape):
-                if extent.terms:
+                if extent.terms and self._of.linear(extent) not in self._of.extents.values():
                     number = self._reason(f"axis {axis} of {one.name} would have a negative extent")
                     form = self._of.linear(extent)
                     lines.append(
@@ -237,6 +237,9 @@ static int fits_processor(void) {{
 
     def _shapes_function(self) -> str:
         lines = ["nestor_error *error = NULL;", *self._extent_checks(), *self._shape_checks(self._of.sized())]
+        number = self._reason("an array of extents is NULL")
+        for one in self._of.sized():
+            lines.append(f"if (!{one.name}_shape) return refuse(error, NESTOR_BAD_POINTER, {number}, 0);")
         lines += [f"(void){p.name};" for p in self._of.size_parameters()]
         for one in self._of.sized():
             for axis, extent in enumerate(one.shape):
@@ -249,6 +252,7 @@ static int fits_processor(void) {{
     def _function(self) -> str:
         of = self._of
         lines = ["nestor_error own = {0, 0, 0, 0, {0}, {0}};", "if (!error) error = &own;"]
+        lines += [f"if ({one.name}) *{one.name} = NULL;" for one in of.results if one.allocated is not None]
         number = self._reason("this processor lacks instructions that the program was compiled for")
         lines += [
             f"if (!fits_processor()) return refuse(error, NESTOR_BAD_PROCESSOR, {number}, 0);",
@@ -263,7 +267,6 @@ static int fits_processor(void) {{
         for one in of.results:
             if one.allocated is not None:
                 lines.append(f"int64_t handed_{one.name}[{1 + one.allocated}] = {{0}};")
-                lines.append(f"*{one.name} = NULL;")
         lines += self._slots()
         lines.append("memset(error, 0, sizeof *error);")
         lines.append(f"int32_t status = {self._name}_kernel(slots, &error->status);")
@@ -297,8 +300,16 @@ static int fits_processor(void) {{
     def _pointer_checks(self) -> list[str]:
         lines = []
         for one in self._arrays():
-            lines.append(f"int64_t {one.name}_count = {_product(one.extents)};")
+            lines += self._count(one.name, one.dtype, one.extents)
             lines.append(self._pointer(one.name, one.dtype))
+            if one.written and one.strides:
+                number = self._reason(f"elements of {one.name}, which is written, share memory")
+                extents, strides = ", ".join(one.extents), ", ".join(one.strides)
+                lines += [
+                    f"const int64_t {one.name}_extents[] = {{{extents}}}, {one.name}_strides[] = {{{strides}}};",
+                    f"if (folded({len(one.extents)}, {one.name}_extents, {one.name}_strides)) "
+                    f"return refuse(error, NESTOR_OVERLAP, {number}, 0);",
+                ]
         for one in self._of.results:
             if one.allocated is not None or one.output is None or not one.shape:
                 number = self._reason(f"{one.name} is NULL")
@@ -309,10 +320,21 @@ static int fits_processor(void) {{
                         f"if (!{one.shape_name}) return refuse(error, NESTOR_BAD_POINTER, {number}, 0);"
                     )
             if one.allocated is None and one.output is not None:
-                count = _product([f"({self._of.linear(e)})" for e in one.shape])
-                lines.append(f"int64_t {one.name}_count = {count};")
+                lines += self._count(one.name, one.dtype, [f"({self._of.linear(e)})" for e in one.shape])
                 lines.append(self._pointer(one.name, one.dtype))
         return lines
+
+    def _count(self, name: str, dtype: Any, extents: Sequence[str]) -> list[str]:
+        """The number of elements of an array, which memory can hold."""
+        if all(extent.isdigit() for extent in extents):
+            return [f"int64_t {name}_count = {_product(extents)};"]
+        number = self._reason(f"{name} would have more elements than memory")
+        return [
+            f"int64_t {name}_count = {dtype.itemsize};",
+            f"if ({' || '.join(f'times(&{name}_count, {extent})' for extent in extents)}) "
+            f"return refuse(error, NESTOR_BAD_EXTENT, {number}, {name}_count);",
+            f"{name}_count /= {dtype.itemsize};",
+        ]
 
     def _pointer(self, name: str, dtype: Any) -> str:
         number = self._reason(f"{name} is NULL, or its elements are not aligned")
@@ -397,9 +419,11 @@ static int fits_processor(void) {{
   if (error->status >= NESTOR_BAD_POINTER) {{
     if (error->site >= 0 && (size_t)error->site < sizeof reasons / sizeof *reasons) {{
       put(&made, reasons[error->site]);
-      put(&made, " (");
-      put_integer(&made, error->value);
-      put(&made, ")");
+      if (error->status == NESTOR_BAD_EXTENT) {{
+        put(&made, " (");
+        put_integer(&made, error->value);
+        put(&made, ")");
+      }}
     }}
     return made.size;
   }}
@@ -519,6 +543,36 @@ static inline void widen(span *memory, int64_t extent, int64_t stride, int64_t s
   int64_t reach = (extent - 1) * stride * size;
   if (reach < 0) memory->start += (uintptr_t)reach;
   else memory->end += (uintptr_t)reach;
+}
+
+/* Multiplies; whether that does not fit. A factor that is 0 leaves 0. */
+static inline int times(int64_t *product, int64_t factor) {
+  return __builtin_mul_overflow(*product, factor, product);
+}
+
+/* Whether two elements of a strided array may share memory: those along an axis lie within what smaller ones span. */
+static inline int folded(int rank, const int64_t *extents, const int64_t *strides) {
+  int64_t span = 1, last = 0;
+  for (int k = 0; k < rank; k++)
+    if (!extents[k]) return 0;
+  for (int taken = 0; taken < rank; taken++) {
+    int64_t next = INT64_MAX, reach = 0;
+    for (int k = 0; k < rank; k++) { /* the smallest strides that are left */
+      int64_t stride = strides[k] < 0 ? -strides[k] : strides[k];
+      if (extents[k] > 1 && (taken ? stride > last : 1) && stride < next) next = stride;
+    }
+    if (next == INT64_MAX) return 0;
+    if (next < span) return 1;
+    for (int k = 0, seen = 0; k < rank; k++) {
+      int64_t stride = strides[k] < 0 ? -strides[k] : strides[k];
+      if (extents[k] < 2 || stride != next) continue;
+      if (seen++) return 1;
+      reach = stride * (extents[k] - 1);
+    }
+    span += reach;
+    last = next;
+  }
+  return 0;
 }
 
 static inline int meet(span a, span b) {
