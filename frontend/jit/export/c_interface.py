@@ -120,6 +120,10 @@ class Result(NamedTuple):
     order: tuple[int, ...] | None = None
     value: str = ""
     shape_name: str = ""
+    tag: int | None = None
+    """The output that says whether an argument is returned instead; its elements are copied then."""
+    chosen: tuple[tuple[int, str], ...] = ()
+    """Which number stands for which argument."""
 
 
 class Interface:
@@ -155,10 +159,11 @@ class Interface:
         for path, leaf in leaves:
             self._result(path, leaf, len(leaves) == 1)
         used = {one.output for one in self.results}
+        tags = {one.tag for one in self.results}
         self.hidden = [k for k in range(len(program.outputs)) if k not in used]
         """Outputs that no result is, such as integers that others are made with."""
         for k in self.hidden:
-            if program.outputs[k].kind != "told":
+            if program.outputs[k].kind != "told" and k not in tags:
                 raise self._refusal("a result that is made of another one", "return the array itself")
 
     # ---- arguments ----------------------------------------------------------------------------------
@@ -231,6 +236,8 @@ class Interface:
                 leaf = leaf.value
         if leaf.how in ("output", "read-only"):
             self._output(path, leaf.output, alone, shape)
+        elif leaf.how == "choice":
+            self._choice(path, leaf, alone)
         elif leaf.how == "integer":
             self._value(path, np.dtype(np.int64), self.linear(leaf.value), alone)
         elif leaf.how == "constant":
@@ -253,6 +260,30 @@ class Interface:
         shape_name = self._names.new(f"{name}_shape") if one.allocated else ""
         self.results.append(
             Result(name, path, one.dtype, shape or one.extents, k, one.allocated, one.order, "", shape_name)
+        )
+
+    def _choice(self, path: str, leaf: Any, alone: bool) -> None:
+        """An argument or what the kernel filled: the elements of either are the caller's to have."""
+        one = self.program.outputs[leaf.output]
+        shape = tuple([readable(self, e) for e in one.extents])
+        chosen = []
+        for number, other in leaf.value.items():
+            is_argument = other.how == "argument" and other.argument < len(self.program.arguments)
+            found = self._by_position.get(other.argument) if is_argument else None
+            if (
+                not isinstance(found, Array)
+                or (found.strides, found.order, one.order) != (None, None, None)
+                or (found.dtype, found.extents) != (one.dtype, shape)
+                or one.allocated is not None
+            ):
+                raise self._refusal(
+                    f"what it returns{path} is a new array, or by a condition another one of other extents or strides",
+                    "return a new array in both cases: x.copy()",
+                )
+            chosen.append((number, found.name))
+        name = self._result_name(path, alone)
+        self.results.append(
+            Result(name, path, one.dtype, one.extents, leaf.output, tag=leaf.tag, chosen=tuple(chosen))
         )
 
     def _value(self, path: str, dtype: np.dtype, value: str, alone: bool) -> None:
@@ -339,7 +370,6 @@ _REFUSED = {
     "rows": ("a list that a loop makes", "return an array"),
     "zipped": ("a list that a loop makes", "return arrays"),
     "chosen": ("a string", "return a number"),
-    "choice": ("an argument or a new array, by a condition", "return a new array in both cases: x.copy()"),
     "item": ("an object of the caller", "return arrays and numbers"),
     "argument": ("an object of the caller", "return arrays and numbers"),
 }
@@ -416,6 +446,9 @@ def result_note(interface: Interface, one: Result) -> str:
     text = f"{where}, {one.dtype}, {shape}"
     if one.order is not None:
         text += f", axes in memory: {', '.join(map(str, one.order))}"
+    if one.chosen:
+        names = " or ".join(name for _, name in one.chosen)
+        text += f"; where Python returns {names} itself, its elements are copied"
     note = _kind_note(one.dtype)
     return f"{text}; {note}" if note else text
 

@@ -292,6 +292,10 @@ static int fits_processor(void) {{
             for place, axis in enumerate(order):
                 lines.append(f"{one.shape_name}[{axis}] = handed_{one.name}[{1 + place}];")
             return lines
+        size = f"(size_t){one.name}_count * {one.dtype.itemsize}"
+        copies = [f"if (told_{one.tag} == {n}) memcpy({one.name}, {name}, {size});" for n, name in one.chosen]
+        if copies:
+            return copies
         return [f"*{one.name} = {one.value};"] if one.output is None else []
 
     def _arrays(self) -> list[Array]:
