@@ -6,15 +6,15 @@ func.call @nestor_hand_over.f64.1(%y, %out, %n) : (memref<?xf64>, memref<2xi64>,
 llvm.call @memmove(%p, %y, %n * 8)
 llvm.store %p, %out[0]; llvm.store %n, %out[1]
 
-Where %y is a buffer of the block, all of which is handed over, and nothing is written after it, the buffer itself goes,
-and is not freed.
+Where %y is a buffer of the block, of which the first rows are handed over, and nothing is written after it, the buffer
+itself goes, and is not freed: `realloc` gives back what is behind them, and copies nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import func, llvm
+from xdsl.dialects import func, llvm, memref
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
@@ -33,8 +33,11 @@ def hand_over(b: FunctionBuilder, op: func.CallOp) -> None:
     extents = [b.index(extent) for extent in op.arguments[2:]]
     b.read.add(source.base)
     b.written.add(words.base)
-    is_moved = _is_last(op) and source.offset == 0 and _same(source.sizes, extents) and b.disown(source)
+    alike = _same(source.sizes[1:], extents[1:]) and len(source.sizes) == len(extents)
+    is_moved = alike and source.offset == 0 and _is_last(op) and b.disown(source)
     pointer = source.base if is_moved else _copy(b, source, extents)
+    if is_moved and not _same(source.sizes, extents):
+        pointer = _shrunk(b, source, extents)
     b.store(pointer, b.gep(words.base, words.offset, i64))
     for k, extent in enumerate(extents):
         b.store(b.size(extent), b.gep(words.base, b.add(words.offset, k + 1), i64))
@@ -55,11 +58,33 @@ def _copy(b: FunctionBuilder, source: MemRef, extents: Sequence[Size]) -> SSAVal
     return pointer
 
 
+def _root(buffer: SSAValue) -> SSAValue:
+    """The buffer that one is a cast of."""
+    while isinstance(buffer.owner, memref.CastOp):
+        buffer = buffer.owner.source
+    return buffer
+
+
+def _shrunk(b: FunctionBuilder, source: MemRef, extents: Sequence[Size]) -> SSAValue:
+    """The memory of a buffer, of which only the first elements are kept: what is behind them is given back."""
+    size: Size = byte_size(source.element)
+    for extent in extents:
+        size = b.multiply(size, extent)
+    lines = b.binary(llvm.AndOp, b.size(b.add(size, 64)), b.integer(-64))
+    reallocate = b.module.declare("realloc", [PTR, i64], PTR)
+    smaller = b.call(reallocate, [source.base, lines], PTR)
+    is_given = b.compare("ne", smaller, b.emit(llvm.ZeroOp, (), PTR))
+    return b.select(is_given, smaller, source.base)
+
+
 def _is_last(op: func.CallOp) -> bool:
-    """Whether no operation after this one in its block writes memory: others are handed over, or nothing follows."""
+    """Whether no operation after this one in its block writes memory, or needs this buffer: others are handed over, or
+    nothing follows."""
     following = op.next_op
     while following is not None:
         is_call = isinstance(following, func.CallOp) and following.callee.string_value().startswith(HAND_OVER)
+        if is_call and _root(following.operands[0]) is _root(op.operands[0]):
+            return False
         if not is_call and not isinstance(following, func.ReturnOp) and following.name not in _PURE:
             return False
         following = following.next_op

@@ -2,6 +2,7 @@
 
 declare i1 @nestor_poll(...)            a function that never stops the kernel: there are no handlers of Python
 declare noalias ptr @aligned_alloc(..)  @f_memory, of the library's source, which asks the caller's allocator
+declare ptr @realloc(..)                a function that gives back nothing: the caller's allocator cannot
 @nestor_thread_count                    @f_threads, a number of the library
 declare void @GOMP_parallel(...)        libgomp's; without threads a function that calls the body
 define i32 @f(...)                      @f_kernel, which other libraries do not see
@@ -18,6 +19,8 @@ from .threads import COUNT, SERIAL_IR, answered
 
 _POLL = re.compile(rf"^declare (?:zeroext )?i1 @{POLL}\(.*\).*$", re.MULTILINE)
 _QUIET = f"define internal i1 @{POLL}(ptr %record, i1 %first) {{\n  ret i1 false\n}}"
+_SMALLER = re.compile(r"^declare [^@\n]*@realloc\(.*\).*$", re.MULTILINE)
+_KEPT = "define internal ptr @realloc(ptr %memory, i64 %bytes) {\n  ret ptr %memory\n}"
 _THREADS = re.compile(
     r"^declare .*@(?:GOMP_parallel|omp_in_parallel|omp_get_thread_num|omp_get_num_threads|omp_get_max_threads)\(.*$",
     re.MULTILINE,
@@ -39,6 +42,7 @@ def freestanding(text: str, name: str, prefix: str, *, threads: bool) -> str:
     _check_declared(text)
     text = text.replace(f"@{COUNT} = external global i32", f"@{prefix}_threads = external hidden global i32")
     text = re.sub(rf"@{COUNT}\b", f"@{prefix}_threads", text)
+    text = re.sub(r"@realloc\b", "@nestor_kept", _SMALLER.sub(_KEPT, text))
     text = re.sub(r"@aligned_alloc\b", f"@{prefix}_memory", text)
     text = re.sub(r"@free\b", f"@{prefix}_give_back", text)
 

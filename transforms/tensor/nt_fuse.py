@@ -41,6 +41,7 @@ dimension, and else axes of equal extents, in order.
   the next.
 * A product of a matrix that is computed here and a vector is a sum (matrix_vector_sums.py): it is fused as others are.
 * Other products, and scans, are no part of a fusion, and neither are the views that only they read: those are read through.
+* The first rows of what an island or a loop wrote, which the function hands over to its caller, stay a view.
 * A body of control flow holds the views that its fusions read through; what they are views of is outside.
 * Operations are in topological order. Results are what is used outside, over the full space or a leading
   part of ORDER. The label is the Python name of the first result.
@@ -67,13 +68,14 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TensorType,
 )
-from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Operation, Region, SSAValue, Use
 from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator, Pure
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from ...analysis.tensor.extents import Extents
+from ...dialects.attributes import NT_CALLEE_ALLOCATED
 from ...dialects.nt import (
     BroadcastOp,
     CastOp,
@@ -83,6 +85,7 @@ from ...dialects.nt import (
     LoopsOp,
     ReduceOp,
     ReshapeOp,
+    SliceOp,
     YieldOp,
 )
 from ...dialects.nt.work import Role, role_of
@@ -263,6 +266,26 @@ def _own_view(value: SSAValue, user: Operation) -> SSAValue:
     return view.results[0]
 
 
+def _is_handed_over(op: Operation, use: Use) -> bool:
+    """Whether a use of a view gives the first rows of what is in memory to the caller, who gets that memory."""
+    function = op.parent_op()
+    if (
+        not isinstance(op, SliceOp)
+        or not isinstance(use.operation, ReturnOp)
+        or not isinstance(function, FuncOp)
+    ):
+        return False
+    if not isinstance(op.source.owner, Operation) or _is_fusable(op.source.owner):
+        return False
+    attributes = function.res_attrs.data[use.index] if function.res_attrs is not None else None
+    if attributes is None or NT_CALLEE_ALLOCATED not in attributes.data:
+        return False
+    from_start = all(offset.constants() == (0,) for offset in op.offsets)
+    extents = [op.result.type.get_shape()[1:], op.source.type.get_shape()[1:]]  # pyright: ignore
+    alike = extents[0] == extents[1] and -1 not in extents[0]
+    return from_start and alike and op.stride_values == (1,) * len(op.offsets)
+
+
 def _is_fusable(op: Operation) -> bool:
     return role_of(op) in (Role.COMPUTES, Role.VIEW, Role.SOURCE)
 
@@ -282,9 +305,7 @@ class _Span:
 
     def fuse(self, labels: _Labels) -> None:
         for op in reversed(self._ops):
-            if role_of(op) is Role.VIEW and all(
-                self._reads_memory(use.operation) for use in op.results[0].uses
-            ):
+            if role_of(op) is Role.VIEW and all(self._reads_memory(op, use) for use in op.results[0].uses):
                 self._of_dots.add(op)
         self._classify()
         for index, op in enumerate(self._ops):
@@ -297,8 +318,10 @@ class _Span:
         self._fuse_siblings()
         self._rewrite(labels)
 
-    def _reads_memory(self, op: Operation) -> bool:
-        return role_of(op) is Role.APART or op in self._of_dots
+    def _reads_memory(self, op: Operation, use: Use) -> bool:
+        return (
+            role_of(use.operation) is Role.APART or use.operation in self._of_dots or _is_handed_over(op, use)
+        )
 
     def _classify(self) -> None:
         """Find the operations that only say where elements come from and that belong to their users."""

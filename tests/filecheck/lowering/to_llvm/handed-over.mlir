@@ -1,4 +1,4 @@
-// A buffer that is handed over as a whole is moved, and not freed; all else is copied to new memory.
+// A buffer of which the first rows are handed over is moved, and not freed; all else is copied to new memory.
 // RUN: opt-tool %s -p convert-to-llvm | filecheck %s
 
 func.func private @nestor_hand_over.f64.1(memref<?xf64>, memref<2xi64>, index)
@@ -18,16 +18,30 @@ func.func @moved(%n: index, %out: memref<2xi64>) {
   func.return
 }
 
-// Part of a buffer, and the same one again: the second time it is copied.
+// The first elements of a buffer: what is behind them is given back.
+// CHECK-LABEL: llvm.func internal @first.kernel
+// CHECK: [[T:%\S+]] = llvm.call @aligned_alloc
+// CHECK: [[S:%\S+]] = llvm.call @realloc([[T]],
+// CHECK: [[P:%\S+]] = llvm.select %{{.*}}, [[S]], [[T]]
+// CHECK: llvm.store [[P]], %out
+// CHECK-NOT: llvm.call @free
+// CHECK: llvm.return
+func.func @first(%n: index, %m: index, %out: memref<2xi64>) {
+  %t = memref.alloc(%n) : memref<?xf64>
+  func.call @nestor_hand_over.f64.1(%t, %out, %m) : (memref<?xf64>, memref<2xi64>, index) -> ()
+  func.return
+}
+
+// Part of a buffer, and the same one again: the last time it is moved.
 // CHECK-LABEL: llvm.func internal @copied.kernel
 // CHECK: [[T:%\S+]] = llvm.call @aligned_alloc
 // CHECK: [[P:%\S+]] = llvm.call @aligned_alloc
 // CHECK: llvm.call @memmove([[P]], [[T]],
 // CHECK: llvm.store [[P]], %out
-// CHECK: llvm.store [[T]], %again
 // CHECK: [[Q:%\S+]] = llvm.call @aligned_alloc
 // CHECK: llvm.call @memmove([[Q]], [[T]],
-// CHECK: llvm.store [[Q]], %third
+// CHECK: llvm.store [[Q]], %again
+// CHECK: llvm.store [[T]], %third
 // CHECK: llvm.return
 func.func @copied(%n: index, %m: index, %out: memref<2xi64>, %again: memref<2xi64>, %third: memref<2xi64>) {
   %t = memref.alloc(%n) : memref<?xf64>
