@@ -19,7 +19,6 @@ sys.path.insert(0, str(ROOT / "tests" / "programs"))
 
 from numba.core.errors import NumbaError
 from numerical import Case
-
 from whole import (
     finance,
     geometry,

@@ -267,7 +267,10 @@ def _visible(frame: Frame, one: Affine, other: Affine) -> Affine | None:
 def _fail_forms(frame: Frame, node: ast.AST, name: str, a: Form, b: Form) -> NoReturn:
     sides = [_describe(form) for form in (a, b)]
     message = f"{shown(name)} is {sides[0]} on one path and {sides[1]} on another"
-    frame.fail(node, message, "give it one type and shape")
+    hint = "give it one type and shape"
+    if a.extents is not None and b.extents is not None:
+        hint += ": keep an array of the largest shape and how much of it counts (kept[:n]), or a mask of what is left"
+    frame.fail(node, message, hint)
 
 
 def _describe(form: Form) -> str:

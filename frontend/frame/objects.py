@@ -143,12 +143,15 @@ def refuse_changes(frame: Frame, node: ast.AST, before: dict[str, Value], where:
 # ---- items ------------------------------------------------------------------------------------------
 
 
+_COUNT = "count in an array, counts[k] += 1, or with np.unique(x, return_counts=True)"
+
+
 def key_of(frame: Frame, node: ast.AST, key: Value) -> Any:
     """A dict's key, known at compile time."""
     frame.at(node)
     if isinstance(key, Group):
         return key.built([key_of(frame, node, item) for item in key.items])
-    value = require_static(frame.graph, key, "the key of a dict")
+    value = require_static(frame.graph, key, "the key of a dict", _COUNT)
     try:
         hash(value)
     except TypeError as error:

@@ -40,6 +40,9 @@ def attribute_of(frame: Frame, node: ast.Attribute, owner: Value) -> Value:
     if isinstance(owner, Super):
         return super_attribute(frame, node, owner)
     if isinstance(owner, Static) and type(owner.raw) in (list, dict, set) and node.attr in MUTATORS:
+        if id(owner.raw) in frame.graph.made_objects:
+            what = f"{node.attr} of a {type(owner.raw).__name__} that the function makes is not supported"
+            frame.fail(node, what, "use a list: if v not in xs: xs.append(v)")
         refuse_outside(frame, node, f"a {type(owner.raw).__name__}")
     if isinstance(owner, Static) and not isinstance(owner.raw, np.generic):
         return frame.attribute(node, owner.raw, node.attr)

@@ -11,10 +11,25 @@ from ..frame.frame import Frame
 from ..frame.instances import has_attributes
 from ..frame.objects import position_of
 from ..frame.recursion import evaluate
-from ..interface.errors import DTypeError, kind_of
+from ..interface.errors import DTypeError, IndexRangeError, kind_of
 from ..values import arithmetic as arith
 from ..values.arithmetic import refuse_own_code
-from ..values.values import Chosen, Group, Rows, Static, Value, describe, is_flat, is_number, operand_of
+from ..values.checks import check
+from ..values.extents import Affine
+from ..values.values import (
+    Chosen,
+    Group,
+    Index,
+    Range,
+    Rows,
+    Static,
+    Value,
+    describe,
+    extents_of,
+    is_flat,
+    is_number,
+    operand_of,
+)
 from . import special_methods
 from .chosen import by_option
 from .operators import as_group, is_sequence, sequence_kind
@@ -63,6 +78,7 @@ def subscript_of(frame: Frame, node: ast.Subscript) -> Value:
 def _item_of(frame: Frame, node: ast.Subscript, owner: Value, items: list[Item]) -> Value:
     from ..control.rows import rows_item
     from ..indexing.subscripts import subscript
+    from ..indexing.views import Slice
 
     if isinstance(owner, Static):
         if len(items) == 1 and isinstance(items[0], Static) and isinstance(items[0].raw, int):
@@ -70,9 +86,37 @@ def _item_of(frame: Frame, node: ast.Subscript, owner: Value, items: list[Item])
         owner = as_group(frame, node, owner)
     if isinstance(owner, Rows):
         return rows_item(frame, node, owner, items)
+    if isinstance(owner, Range) and len(items) == 1 and not isinstance(items[0], Slice):
+        return _range_item(frame, node, owner, items[0])
     if isinstance(owner, Group):
         return _group_item(frame, node, owner, items)
     return subscript(frame.graph, owner, as_indices(frame, node, items))
+
+
+def _range_item(frame: Frame, node: ast.Subscript, span: Range, index: Value) -> Value:
+    """`range(start, stop, step)[index]`. Raises IndexError."""
+    from ..control.sequences import trip_count
+    from ..numpy_api.elements.selection import where
+
+    graph = frame.graph
+    kind = operand_of(index) if is_number(index) and not extents_of(index) else None
+    if kind is None or arith.WEAK_DTYPES.get(kind, kind).kind not in "iub":  # pyright: ignore
+        frame.fail(node, f"range indices must be integers or slices, not {describe(index)}", None, DTypeError)
+    count = trip_count(frame, span)
+    length = arith.index_value(count if count.known is None else Affine(max(0, count.known)))
+    is_negative = arith.operate(graph, "less", index, Static(0))
+    place = where(graph, is_negative, arith.operate(graph, "add", index, length), index)
+    for holds in (
+        arith.operate(graph, "less", place, length),
+        arith.operate(graph, "greater_equal", place, Static(0)),
+    ):
+        if isinstance(holds, Static) and not holds.value:
+            frame.fail(node, "range object index out of range", None, IndexRangeError)
+        if not isinstance(holds, Static) and graph.boundscheck:
+            check(graph, holds, "IndexError", "range object index out of range")
+    place = arith.as_weak(place, int, None) if not isinstance(place, Static | Index) else place
+    offset = arith.operate(graph, "multiply", place, Static(span.step))
+    return arith.operate(graph, "add", arith.index_value(span.start), offset)
 
 
 def _nested(frame: Frame, node: ast.Subscript) -> Value | None:

@@ -92,3 +92,64 @@ def test_arrays_are_not_moved():
 
     with pytest.raises(nt.UnsupportedError, match="to a place known at run time is not supported"):
         nt.jit(f)(np.ones(3), np.array([1]))
+
+
+def test_a_nan_is_in_no_list():
+    def f(x):
+        xs = [x[0], x[1]]
+        return xs.count(x[0]), x[1] in xs
+
+    x = np.array([np.nan, 2.0])
+    assert f(x) == (1, True) or f(x) == (0, True)  # NumPy makes a new scalar of each subscript
+    assert nt.jit(f)(x) == (0, True)
+
+    def place(x):
+        xs = [x[0], x[1]]
+        return xs.index(xs[0])
+
+    assert place(x) == 0
+    with pytest.raises(ValueError, match="not in list"):
+        nt.jit(place)(x)
+
+
+def item_of_a_range(i, n):
+    return range(10)[i[0]], range(n, 0, -3)[i[1]], range(2, 20, 5)[-1]
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("target", ["cpu", "interp"])
+def test_items_of_ranges(target, dynamic):
+    compiled = nt.jit(item_of_a_range, target=target, dynamic=dynamic)
+    for i, n in (([0, 0], 5), ([9, 1], 5), ([-10, -2], 4), ([-1, 6], 20)):
+        same(compiled(np.array(i), n), item_of_a_range(np.array(i).tolist(), n))
+    for i, n in (([10, 0], 5), ([0, 2], 5), ([0, -3], 4), ([0, 0], 0)):
+        with pytest.raises(IndexError, match="range object index out of range"):
+            compiled(np.array(i), n)
+
+
+def test_refusals_say_what_to_do():
+    def distinct(a):
+        found = set()
+        for v in a:
+            found.add(v)
+        return len(found)
+
+    def counted(a):
+        counts = {}
+        for v in a:
+            counts[v] = counts.get(v, 0) + 1
+        return counts
+
+    def shorter(x):
+        for _ in range(100):
+            x = x[x < x.mean() * 2]
+        return x
+
+    for f, message, hint in (
+        (distinct, "add of a set that the function makes is not supported", "if v not in xs"),
+        (counted, "the key of a dict must be known at compile time", "np.unique"),
+        (shorter, "is an array of shape", "how much of it counts"),
+    ):
+        with pytest.raises(nt.NestorError, match=message) as caught:
+            nt.jit(f)(np.arange(100) % 7)
+        assert hint in str(caught.value)
