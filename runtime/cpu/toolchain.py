@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -16,15 +17,16 @@ class Toolchain:
     """A C compiler, `ar` and `objcopy`. Raises ToolError where one is missing."""
 
     def __init__(self, cc: str | None = None):
-        self.cc = _found(cc or os.environ.get("CC") or "cc")
+        first, *rest = shlex.split(cc or os.environ.get("CC") or "cc") or ["cc"]
+        self.cc = (_found(first), *rest)
         self.ar = _found("ar")
         self.objcopy = _found("objcopy")
 
     def joined(self, name: str, folder: str, source: str, code: str) -> None:
         """`<name>.o` in a folder: a C source and object code in one, in which only what the source exports is seen."""
         flags = ("-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-fno-exceptions")
-        self._run(folder, self.cc, *flags, "-c", source, "-o", "interface.part.o")
-        self._run(folder, self.cc, "-r", "-nostdlib", "interface.part.o", code, "-o", f"{name}.o")
+        self._run(folder, *self.cc, *flags, "-c", source, "-o", "interface.part.o")
+        self._run(folder, *self.cc, "-r", "-nostdlib", "interface.part.o", code, "-o", f"{name}.o")
         self._run(folder, self.objcopy, "--localize-hidden", f"{name}.o")
 
     def libraries(self, name: str, folder: str, links: Sequence[str]) -> None:
@@ -32,7 +34,7 @@ class Toolchain:
         self._run(folder, self.ar, "rcsD", f"lib{name}.a", f"{name}.o")
         strict = ("-Wl,-z,defs", "-Wl,-z,noexecstack", "-Wl,--as-needed", "-s")
         soname = f"-Wl,-soname,lib{name}.so"
-        self._run(folder, self.cc, "-shared", f"{name}.o", "-o", f"lib{name}.so", soname, *strict, *links)
+        self._run(folder, *self.cc, "-shared", f"{name}.o", "-o", f"lib{name}.so", soname, *strict, *links)
 
     def _run(self, folder: str, *command: str) -> None:
         ran = subprocess.run(command, cwd=folder, capture_output=True, text=True)

@@ -393,6 +393,8 @@ def test_names_folders_and_compilers_that_cannot_be_used(tmp_path):
         compiled.export_c(tmp_path, threads="many")
     with pytest.raises(nt.UnsupportedError, match="there is no 'no-such-compiler'"):
         compiled.export_c(tmp_path, cc="no-such-compiler")
+    compiled.export_c(tmp_path / "options", cc="cc -g0")
+    assert (tmp_path / "options" / "libsoftmax.so").exists()
     (tmp_path / "file").write_text("")
     with pytest.raises(FileError, match="cannot be written"):
         compiled.export_c(tmp_path / "file" / "dir")

@@ -33,6 +33,55 @@ def tree(p, k, *, gain=2.0):
     return {"sum": rows * gain, "one": (picked[k], k + 1, None, "text")}
 
 
+def weighted_sum(x, w):
+    return (x @ w + (w * 2).sum()).sum(axis=1)
+
+
+def gathered(*xs, scale=2.0, **more):
+    return sum(xs)[more["part"]] * scale + more["z"]
+
+
+def total(p, x):
+    return ((x * p["a"] + p["b"][0]) ** 2).sum()
+
+
+def test_parameters_of_all_kinds(tmp_path):
+    loaded = saved_and_loaded_with(tmp_path / "g", gathered, (X, X), {"z": X[1:], "part": slice(1, None)})
+    np.testing.assert_array_equal(loaded(X, X, z=X[1:], part=slice(1, None)), 4 * X[1:] + X[1:])
+    with pytest.raises(TypeError, match=r"'more_part' is slice\(0, None, None\)"):
+        loaded(X, X, z=X[1:], part=slice(0, None))
+    gradient = nt.grad(total)
+    p = {"a": np.float64(2.0), "b": [X[0]]}
+    got, wanted = saved_and_loaded(tmp_path / "d", gradient, p, X)(p, X), nt.jit(gradient)(p, X)
+    assert got["a"] == wanted["a"]
+    np.testing.assert_array_equal(got["b"][0], wanted["b"][0])
+
+
+def test_constant_arguments_are_packed_by_the_loaded_program(tmp_path):
+    w = np.random.default_rng(2).random((4, 300))
+    w.setflags(write=False)
+    loaded = saved_and_loaded(tmp_path / "c", weighted_sum, X, w, constants="w")
+    np.testing.assert_allclose(loaded(X, w), weighted_sum(X, w), rtol=1e-12)
+    other = w * 3
+    other.setflags(write=False)
+    np.testing.assert_allclose(loaded(X, other), weighted_sum(X, other), rtol=1e-12)
+    with pytest.raises(nt.UnsupportedError, match="'w' is constant, and its array can be written"):
+        loaded(X, w.copy())
+
+
+class Foreign:
+    """An array of another library."""
+
+    def __init__(self, array):
+        self.array = array
+        self.__array_interface__ = array.__array_interface__
+
+
+def test_arrays_of_other_libraries(tmp_path):
+    loaded = saved_and_loaded(tmp_path / "f", ratio, X, X)
+    np.testing.assert_array_equal(loaded(Foreign(X), Foreign(X + 1)), ratio(X, X + 1))
+
+
 def positive(x):
     return x[x > 0]
 
@@ -48,6 +97,11 @@ def scaled(x):
 
 def saved_and_loaded(path, function, *arguments, **options):
     nt.jit(function, **options).lower(*arguments).compile().save(path)
+    return nt.load(path)
+
+
+def saved_and_loaded_with(path, function, arguments, keywords):
+    nt.jit(function).lower(*arguments, **keywords).compile().save(path)
     return nt.load(path)
 
 

@@ -283,7 +283,8 @@ def _check_constants(pattern: Sequence[ArgumentType], values: Sequence[Any]) -> 
         if p.kind != "static" or isinstance(p.value, Structure | Again):
             continue
         given = static_type(p.name, value.value if isinstance(value, Default) else value)
-        if type(given.value) is not type(p.value) or (given.value, given.text) != (p.value, p.text):
+        same = given.text == p.text and type(given.value) is type(p.value) and given.value == p.value
+        if not same:
             raise DTypeError(
                 f"argument '{p.name}' is {given.value!r}, and the program was compiled for {p.value!r}",
                 hint="call the jitted function, which compiles again",

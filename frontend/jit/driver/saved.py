@@ -47,6 +47,7 @@ _OWN = {
     "frontend.interface.program_parts": ("Guard", "Leaf", "Change", "OutputType", "Linear", "Quotient"),
     "frontend.interface.argument_types": ("ArgumentType",),
     "frontend.interface.structures": ("Structure", "Again", "Maybe"),
+    "frontend.interface.static_values": ("Unhashable",),
     "frontend.values.exceptions": ("Constant", "Number", "Items", "Text", "Call", "Raise"),
     "runtime.abi": ("MemrefForm",),
 }
