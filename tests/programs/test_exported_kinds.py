@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import ctypes
+import subprocess
 
 import nestor as nt
 import numpy as np
@@ -134,7 +135,20 @@ def kinds(x):
     return x.astype(np.uint8), x > 0, np.int8(3), True, 2**40, 1.5, float("inf")
 
 
+def clashing(x, x_count, x_span, result, error, slots, told_0, int64_t, double, x__count, result_shape):
+    x[0] = (
+        x_count + x_span + result.sum() + error + slots + told_0 + int64_t + double + x__count + result_shape
+    )
+    return x * 1, result[result > 0]
+
+
+def nothing(x):
+    x *= 2
+
+
 QUICK = [
+    (clashing, A[0].copy(), 1, 2, B[0], 3, 4, 5, 6, 7, 8, 9),
+    (nothing, A.copy()),
     (dictionary, A, B),
     (parts, C.astype("c8")),
     (product, C, 2 + 1j),
@@ -178,6 +192,9 @@ def test_the_same_bits(tmp_path, case, dynamic):
     mine, theirs = (copy.deepcopy(arguments) if plain else arguments for _ in range(2))
     status, message, got = called(compiled, tmp_path, f"f_{function.__name__}", *mine)
     assert status == 0, message
+    example = tmp_path / f"f_{function.__name__}_example.c"
+    command = ["cc", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", example]
+    assert subprocess.run(command, capture_output=True, text=True).stderr == ""
     wanted = flat(compiled(*theirs))
     assert len(got) == len(wanted)
     for g, w in zip(got, wanted, strict=True):

@@ -40,10 +40,18 @@ restrict return short signed sizeof static struct switch typedef union unsigned 
 alignas alignof asm catch class delete explicit export friend mutable namespace new operator private protected public
 template this throw try typeid typename using virtual wchar_t and or not xor bitand bitor compl NULL errno main
 constexpr decltype noexcept nullptr static_assert thread_local linux unix
-slots status own once sites reasons allocator begin refuse widen meet span put text size allocate
+int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t size_t ssize_t uintptr_t intptr_t pthread_t
+memcpy memset strlen strtod snprintf printf puts calloc malloc free aligned_alloc fork exit NAN INFINITY
 """
-_KEYWORDS = frozenset(_WORDS.split())
-"""Words of C and C++, and names of the source."""
+_OWN_WORDS = """
+slots status own once sites reasons allocator begin refuse widen meet times folded span fits_processor text
+bits_of_double bits_of_float
+"""
+KEYWORDS = frozenset(_WORDS.split())
+"""Words of C and C++, and of their libraries."""
+
+_TAKEN = KEYWORDS.union(_OWN_WORDS.split())
+"""Those, and names of the source."""
 
 
 class Names:
@@ -53,10 +61,10 @@ class Names:
         self._taken = {*taken}
 
     def new(self, wanted: str) -> str:
-        """A name like `wanted` that is one of C, and free."""
+        """A name like `wanted` that is one of C, and free. Two underscores are left to names of the source."""
         plain = re.sub(r"[^0-9A-Za-z_]+", "_", wanted).strip("_") or "value"
-        plain = f"_{plain}" if plain[0].isdigit() else plain
-        plain = f"{plain}_" if plain in _KEYWORDS else plain
+        plain = re.sub("_{2,}", "_", f"a_{plain}" if plain[0].isdigit() else plain)
+        plain = f"{plain}_" if plain in _TAKEN or plain.startswith("nestor_") else plain
         name, number = plain, 2
         while name in self._taken:
             name, number = f"{plain}_{number}", number + 1
@@ -132,7 +140,7 @@ class Interface:
     def __init__(self, program: Program, forms: Sequence[Any], name: str):
         self.program = program
         self.name = name
-        self._names = Names((name, "error"))
+        self._names = Names((name, "error", f"{name}_kernel", f"{name}_give_back"))
         self.extents: dict[str, str] = {}
         """The C names of the unknown extents of the program."""
         self.arguments: list[Array | Number] = []
@@ -257,7 +265,7 @@ class Interface:
             return
         one = self.program.outputs[k]
         name = self._result_name(path, alone)
-        shape_name = self._names.new(f"{name}_shape") if one.allocated else ""
+        shape_name = self._names.new(f"{name}_shape")
         self.results.append(
             Result(name, path, one.dtype, shape or one.extents, k, one.allocated, one.order, "", shape_name)
         )
@@ -282,8 +290,21 @@ class Interface:
                 )
             chosen.append((number, found.name))
         name = self._result_name(path, alone)
+        shape_name = self._names.new(f"{name}_shape")
         self.results.append(
-            Result(name, path, one.dtype, one.extents, leaf.output, tag=leaf.tag, chosen=tuple(chosen))
+            Result(
+                name,
+                path,
+                one.dtype,
+                one.extents,
+                leaf.output,
+                None,
+                None,
+                "",
+                shape_name,
+                leaf.tag,
+                tuple(chosen),
+            )
         )
 
     def _value(self, path: str, dtype: np.dtype, value: str, alone: bool) -> None:
@@ -360,7 +381,7 @@ class Interface:
         if isinstance(key, int):
             return self.integers[key]
         told = [k for k, one in enumerate(self.program.outputs) if one.kind == "told" and run_name(k) == key]
-        return f"told_{told[0]}" if told else self.extents[key]
+        return f"told__{told[0]}" if told else self.extents[key]
 
     def _refusal(self, what: str, hint: str) -> UnsupportedError:
         return UnsupportedError(f"'{self.name}' cannot be exported to C: {what}", hint=hint)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .c_interface import C_TYPES, Array, Interface, Result
+from .c_interface import C_TYPES, Array, Interface, Names, Result
 
 _EXTENT = 6
 """The unknown extents of the example."""
@@ -13,6 +13,8 @@ _EXTENT = 6
 def example(interface: Interface, links: Sequence[str]) -> str:
     """The text of the program."""
     name = interface.name
+    names = [p.name for p in (*interface.parameters, *interface.result_parameters())]
+    k = Names([*names, "status", "error", *(one.shape_name for one in interface.results)]).new("k")
     lines: list[str] = []
     freed: list[str] = []
     for c in interface.extents.values():
@@ -24,7 +26,7 @@ def example(interface: Interface, links: Sequence[str]) -> str:
             count = " * ".join(f"(size_t){e}" for e in one.extents) or "1"
             lines.append(f"{kind} *{one.name} = calloc({count} + 1, sizeof *{one.name});")
             lines.append(f"if (!{one.name}) return 1;")
-            lines.append(f"for (size_t k = 0; k < {count}; k++) {_filled(one.name, one.dtype.name)}")
+            lines.append(f"for (size_t {k} = 0; {k} < {count}; {k}++) {_filled(one.name, one.dtype.name, k)}")
             freed.append(f"free({one.name});")
             strides = one.strides or ()
             for axis, stride in enumerate(strides):
@@ -38,10 +40,8 @@ def example(interface: Interface, links: Sequence[str]) -> str:
         arguments[one.name] = one.name
     sized = interface.sized()
     if sized:
-        lines += [f"int64_t {one.name}_shape[{len(one.shape)}];" for one in sized]
-        given = ", ".join(
-            [*(p.name for p in interface.size_parameters()), *(f"{r.name}_shape" for r in sized)]
-        )
+        lines += [f"int64_t {one.shape_name}[{len(one.shape)}];" for one in sized]
+        given = ", ".join([*(p.name for p in interface.size_parameters()), *(r.shape_name for r in sized)])
         lines.append(f'if ({name}_shapes({given})) {{ puts("these extents are not taken"); return 1; }}')
     for one in interface.results:
         kind = C_TYPES[one.dtype.name]
@@ -66,7 +66,7 @@ def example(interface: Interface, links: Sequence[str]) -> str:
     lines.append('  printf("status %d: %s\\n", (int)status, text);')
     lines.append("} else {")
     for one in interface.results:
-        lines += [f"  {line}" for line in _printed(interface, one)]
+        lines += [f"  {line}" for line in _printed(interface, one, k)]
     lines += ["}", *freed, "return status;"]
     body = "".join(f"  {line}\n" for line in lines)
     return (
@@ -77,26 +77,26 @@ def example(interface: Interface, links: Sequence[str]) -> str:
 
 def _count(interface: Interface, one: Result) -> str:
     if any(e.terms for e in one.shape):
-        return " * ".join(f"(size_t){one.name}_shape[{k}]" for k in range(len(one.shape)))
+        return " * ".join(f"(size_t){one.shape_name}[{k}]" for k in range(len(one.shape)))
     return " * ".join(f"(size_t){e.constant}" for e in one.shape) or "1"
 
 
-def _filled(name: str, dtype: str) -> str:
+def _filled(name: str, dtype: str, k: str) -> str:
     if dtype.startswith("complex"):
-        return f"{name}[k].re = 1 + (k % 7), {name}[k].im = 0;"
+        return f"{name}[{k}].re = 1 + ({k} % 7), {name}[{k}].im = 0;"
     if dtype in ("float16", "bfloat16"):
-        return f"{name}[k] = {'0x3c00' if dtype == 'float16' else '0x3f80'}; /* 1 */"
+        return f"{name}[{k}] = {'0x3c00' if dtype == 'float16' else '0x3f80'}; /* 1 */"
     if dtype.startswith("float"):
-        return f"{name}[k] = ({C_TYPES[dtype]})(1 + k % 7) / 4;"
-    return f"{name}[k] = k % 2;"
+        return f"{name}[{k}] = ({C_TYPES[dtype]})(1 + {k} % 7) / 4;"
+    return f"{name}[{k}] = {k} % 2;"
 
 
-def _printed(interface: Interface, one: Result) -> list[str]:
+def _printed(interface: Interface, one: Result, k: str) -> list[str]:
     if one.allocated is not None:
         count = " * ".join(f"(size_t){one.shape_name}[{k}]" for k in range(one.allocated)) or "1"
     else:
         count = _count(interface, one)
-    value = f"{one.name}[k]"
+    value = f"{one.name}[{k}]"
     if one.dtype.kind == "c":
         text, values = "%g%+gi", f"(double){value}.re, (double){value}.im"
     elif one.dtype.kind == "f" and one.dtype.itemsize > 2:
@@ -105,6 +105,6 @@ def _printed(interface: Interface, one: Result) -> list[str]:
         text, values = "%lld", f"(long long){value}"
     return [
         f'printf("{one.name}:");',
-        f'for (size_t k = 0; k < {count} && k < 8; k++) printf(" {text}", {values});',
+        f'for (size_t {k} = 0; {k} < {count} && {k} < 8; {k}++) printf(" {text}", {values});',
         'puts("");',
     ]

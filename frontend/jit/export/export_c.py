@@ -24,7 +24,7 @@ from ....runtime.cpu.toolchain import Toolchain, ToolError
 from ...interface.errors import FileError, UnsupportedError
 from ..call.alone import why_not_alone
 from .build_files import cmake_config, pkg_config
-from .c_interface import Interface, Names
+from .c_interface import KEYWORDS, Interface
 from .example import example
 from .header import header
 from .source import Source
@@ -77,7 +77,7 @@ def export_c(
 
 def _name(name: str) -> str:
     """A name that C takes."""
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) or Names().new(name) != name:
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) or name in KEYWORDS or name.startswith("nestor_"):
         raise UnsupportedError(
             f"'{name}' is no name of a function in C", hint="compiled.export_c(dir, name='...')"
         )
@@ -125,7 +125,8 @@ def _written(
             os.replace(os.path.join(work, file), os.path.join(folder, file))
     except ToolError as error:
         raise UnsupportedError(
-            f"'{name}' cannot be built: {error}", hint="compiled.export_c(dir, cc='gcc')"
+            f"'{name}' cannot be built: {error}",
+            hint="export_c(dir, name='...', cc='...') take other ones",
         ) from None
     except OSError as error:
         raise FileError(f"'{folder}' cannot be written: {error.strerror}") from None

@@ -66,7 +66,7 @@ def function_parameters(interface: Interface) -> list[Parameter]:
 def shapes_parameters(interface: Interface) -> list[Parameter]:
     """Those of the function that says how large results are."""
     return interface.size_parameters() + [
-        Parameter(f"int64_t[{len(one.shape)}]", f"{one.name}_shape") for one in interface.sized()
+        Parameter(f"int64_t[{len(one.shape)}]", one.shape_name) for one in interface.sized()
     ]
 
 

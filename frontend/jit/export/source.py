@@ -239,11 +239,11 @@ static int fits_processor(void) {{
         lines = ["nestor_error *error = NULL;", *self._extent_checks(), *self._shape_checks(self._of.sized())]
         number = self._reason("an array of extents is NULL")
         for one in self._of.sized():
-            lines.append(f"if (!{one.name}_shape) return refuse(error, NESTOR_BAD_POINTER, {number}, 0);")
+            lines.append(f"if (!{one.shape_name}) return refuse(error, NESTOR_BAD_POINTER, {number}, 0);")
         lines += [f"(void){p.name};" for p in self._of.size_parameters()]
         for one in self._of.sized():
             for axis, extent in enumerate(one.shape):
-                lines.append(f"{one.name}_shape[{axis}] = {self._of.linear(extent)};")
+                lines.append(f"{one.shape_name}[{axis}] = {self._of.linear(extent)};")
         head = declaration(f"{_API} int32_t", f"{self._name}_shapes", shapes_parameters(self._of))
         return _body(head, [*lines, "(void)error;", "return NESTOR_OK;"])
 
@@ -263,17 +263,17 @@ static int fits_processor(void) {{
         lines += self._pointer_checks()
         lines += self._span_checks()
         for k in of.hidden:
-            lines.append(f"int64_t told_{k} = 0;")
+            lines.append(f"int64_t told__{k} = 0;")
         for one in of.results:
             if one.allocated is not None:
-                lines.append(f"int64_t handed_{one.name}[{1 + one.allocated}] = {{0}};")
+                lines.append(f"int64_t handed__{one.name}[{1 + one.allocated}] = {{0}};")
         lines += self._slots()
         lines.append("memset(error, 0, sizeof *error);")
         lines.append(f"int32_t status = {self._name}_kernel(slots, &error->status);")
         taken = [one for one in of.results if one.allocated is not None]
         if taken:
             freed = " ".join(
-                f"{self._name}_give_back((void *)(uintptr_t)handed_{one.name}[0]);" for one in taken
+                f"{self._name}_give_back((void *)(uintptr_t)handed__{one.name}[0]);" for one in taken
             )
             lines.append(f"if (status) {{ {freed} return status; }}")
         else:
@@ -288,12 +288,14 @@ static int fits_processor(void) {{
         kind = C_TYPES[one.dtype.name]
         if one.allocated is not None:
             order = one.order or tuple(range(one.allocated))
-            lines = [f"*{one.name} = ({kind} *)(uintptr_t)handed_{one.name}[0];"]
+            lines = [f"*{one.name} = ({kind} *)(uintptr_t)handed__{one.name}[0];"]
             for place, axis in enumerate(order):
-                lines.append(f"{one.shape_name}[{axis}] = handed_{one.name}[{1 + place}];")
+                lines.append(f"{one.shape_name}[{axis}] = handed__{one.name}[{1 + place}];")
             return lines
-        size = f"(size_t){one.name}_count * {one.dtype.itemsize}"
-        copies = [f"if (told_{one.tag} == {n}) memcpy({one.name}, {name}, {size});" for n, name in one.chosen]
+        size = f"(size_t){one.name}__count * {one.dtype.itemsize}"
+        copies = [
+            f"if (told__{one.tag} == {n}) memcpy({one.name}, {name}, {size});" for n, name in one.chosen
+        ]
         if copies:
             return copies
         return [f"*{one.name} = {one.value};"] if one.output is None else []
@@ -310,8 +312,8 @@ static int fits_processor(void) {{
                 number = self._reason(f"elements of {one.name}, which is written, share memory")
                 extents, strides = ", ".join(one.extents), ", ".join(one.strides)
                 lines += [
-                    f"const int64_t {one.name}_extents[] = {{{extents}}}, {one.name}_strides[] = {{{strides}}};",
-                    f"if (folded({len(one.extents)}, {one.name}_extents, {one.name}_strides)) "
+                    f"const int64_t {one.name}__extents[] = {{{extents}}}, {one.name}__strides[] = {{{strides}}};",
+                    f"if (folded({len(one.extents)}, {one.name}__extents, {one.name}__strides)) "
                     f"return refuse(error, NESTOR_OVERLAP, {number}, 0);",
                 ]
         for one in self._of.results:
@@ -331,18 +333,18 @@ static int fits_processor(void) {{
     def _count(self, name: str, dtype: Any, extents: Sequence[str]) -> list[str]:
         """The number of elements of an array, which memory can hold."""
         if all(extent.isdigit() for extent in extents):
-            return [f"int64_t {name}_count = {_product(extents)};"]
+            return [f"int64_t {name}__count = {_product(extents)};"]
         number = self._reason(f"{name} would have more elements than memory")
         return [
-            f"int64_t {name}_count = {dtype.itemsize};",
-            f"if ({' || '.join(f'times(&{name}_count, {extent})' for extent in extents)}) "
-            f"return refuse(error, NESTOR_BAD_EXTENT, {number}, {name}_count);",
-            f"{name}_count /= {dtype.itemsize};",
+            f"int64_t {name}__count = {dtype.itemsize};",
+            f"if ({' || '.join(f'times(&{name}__count, {extent})' for extent in extents)}) "
+            f"return refuse(error, NESTOR_BAD_EXTENT, {number}, {name}__count);",
+            f"{name}__count /= {dtype.itemsize};",
         ]
 
     def _pointer(self, name: str, dtype: Any) -> str:
         number = self._reason(f"{name} is NULL, or its elements are not aligned")
-        wrong = f"{name}_count && (!{name} || (uintptr_t){name} % {_part_bytes(dtype)})"
+        wrong = f"{name}__count && (!{name} || (uintptr_t){name} % {_part_bytes(dtype)})"
         return f"if ({wrong}) return refuse(error, NESTOR_BAD_POINTER, {number}, 0);"
 
     def _span_checks(self) -> list[str]:
@@ -353,17 +355,17 @@ static int fits_processor(void) {{
         for one in self._arrays():
             size = one.dtype.itemsize
             strides = one.strides or _row_major(one.extents)
-            lines.append(f"span {one.name}_span = {{(uintptr_t){one.name}, (uintptr_t){one.name}}};")
+            lines.append(f"span {one.name}__span = {{(uintptr_t){one.name}, (uintptr_t){one.name}}};")
             ends = [
-                f"widen(&{one.name}_span, {extent}, {stride}, {size});"
+                f"widen(&{one.name}__span, {extent}, {stride}, {size});"
                 for extent, stride in zip(one.extents, strides, strict=True)
             ]
-            lines.append(f"if ({one.name}_count) {{ {' '.join(ends)} {one.name}_span.end += {size}; }}")
+            lines.append(f"if ({one.name}__count) {{ {' '.join(ends)} {one.name}__span.end += {size}; }}")
         for one in given:
-            count = f"{one.name}_count" if one.output is not None else "1"
+            count = f"{one.name}__count" if one.output is not None else "1"
             start = f"(uintptr_t){one.name}"
             lines.append(
-                f"span {one.name}_span = {{{start}, {start} + (size_t)({count}) * {one.dtype.itemsize}}};"
+                f"span {one.name}__span = {{{start}, {start} + (size_t)({count}) * {one.dtype.itemsize}}};"
             )
         writes = [*written, *[one.name for one in given]]
         seen: list[str] = []
@@ -373,10 +375,10 @@ static int fits_processor(void) {{
                     pair = (name, other) if name in writes else (other, name)
                     number = self._reason("{} shares memory with {}, and is written".format(*pair))
                     lines.append(
-                        f"if (meet({name}_span, {other}_span)) return refuse(error, NESTOR_OVERLAP, {number}, 0);"
+                        f"if (meet({name}__span, {other}__span)) return refuse(error, NESTOR_OVERLAP, {number}, 0);"
                     )
             seen.append(name)
-        lines += [f"(void){name}_span;" for name in seen]
+        lines += [f"(void){name}__span;" for name in seen]
         return lines
 
     # ---- slots --------------------------------------------------------------------------------------
@@ -392,9 +394,9 @@ static int fits_processor(void) {{
         for k, (output, form) in enumerate(zip(self._of.program.outputs, self._of.forms, strict=True)):
             one = results.get(k)
             if one is None:
-                values.append(_address(f"&told_{k}"))
+                values.append(_address(f"&told__{k}"))
             elif one.allocated is not None:
-                values.append(_address(f"handed_{one.name}"))
+                values.append(_address(f"handed__{one.name}"))
             else:
                 extents = [f"({self._of.linear(e)})" for e in in_memory(output)]
                 values += [_address(one.name), *_memref(form, extents, None, one.dtype)]
