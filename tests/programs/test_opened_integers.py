@@ -112,16 +112,116 @@ def between(a, low, high):
 
 def test_two_integers():
     compiled = nt.jit(between)
-    for low in range(4):
+    for low in range(7):
         for high in range(6):
             equal(compiled(A, low, high), between(A, low, high))
-    assert compiled.cache_info()["compiled"] <= 8
+    assert compiled.cache_info()["compiled"] <= 9
+
+
+def folds(a, n):
+    return np.tile(a, (n, 1)).sum(axis=0)
+
+
+def test_integers_beside_other_numbers():
+    def scaled(a, s, n):
+        return a[:n] * s
+
+    compiled = nt.jit(scaled)
+    for n in range(8):
+        equal(compiled(A, 2.5 - n, n), scaled(A, 2.5 - n, n))
+    assert compiled.cache_info()["compiled"] == 3
 
 
 def test_what_must_be_known_has_a_program_for_each_value():
+    compiled = nt.jit(folds)
+    for n in (*range(1, 5), 7):
+        equal(compiled(A, n), folds(A, n))
+    assert compiled.cache_info()["compiled"] == 5
+
+
+SHIFTS = (3, -2, 0, 17, -40, (1 << 63) - 1, -(1 << 63), 5)
+
+
+def both(a, n):
+    return np.roll(a, (n, 3), axis=(0, -1)) - a, np.roll(a, (n, 1, n), axis=0)
+
+
+def turned(a, n):
+    return np.roll(a[::-1].T, n, axis=-1) * 2
+
+
+@pytest.mark.parametrize("f", [rolled, both, turned], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("target", ["cpu", "interp"])
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_shifts_are_numbers_of_the_run_from_the_first_on(f, target, dynamic):
+    compiled = nt.jit(f, target=target, dynamic=dynamic)
+    for shape in ((5, 7), (0, 3), (1, 1)):
+        a = np.random.default_rng(0).standard_normal(shape)
+        for n in SHIFTS:
+            equal(compiled(a, n), f(a, n))
+    assert compiled.cache_info()["compiled"] <= 3
+
+
+def test_shifts_of_other_types_and_targets():
     compiled = nt.jit(rolled)
-    for n in (*range(5), -3, 70):
+    for n in (
+        np.int8(-3),
+        np.uint64((1 << 64) - 1),
+        np.uint64(3),
+        np.uint32(7),
+        True,
+        np.int8(100),
+        np.uint8(200),
+    ):
         equal(compiled(A, n), rolled(A, n))
+    simulated = nt.jit(both, target="cuda-sim")
+    for n in (2, -9):
+        equal(simulated(A.reshape(5, 10), n), both(A.reshape(5, 10), n))
+
+
+def test_gradients_of_rolled_arrays():
+    def loss(a, n):
+        return (np.roll(a, n) * a * np.arange(a.size)).sum()
+
+    gradient, weights = nt.jit(nt.grad(loss)), np.arange(A.size)
+    for n in (1, -2, 130):
+        want = np.roll(A, n) * weights + np.roll(A * weights, -n)
+        np.testing.assert_allclose(gradient(A, n), want, rtol=1e-13)
+
+
+def tiled(a, n):
+    return np.tile(a, n), np.tile(a * 2, n).sum(axis=0)
+
+
+@pytest.mark.parametrize("shape", [(4,), (2, 3), (2, 0), (), (3, 1), (2, 1, 3)], ids=str)
+def test_copies_of_arrays(shape):
+    compiled, a = nt.jit(tiled), np.random.default_rng(0).standard_normal(shape)
+    for n in (3, 5, 0, 7, 1, 12, 2):
+        equal(compiled(a, n), tiled(a, n))
+    assert compiled.cache_info()["compiled"] == 3
+    with pytest.raises(ValueError, match="negative"):
+        compiled(np.ones(4), -1)
+
+
+def blocks(a, n):
+    b = a.copy()
+    b[:n, n:] = -1
+    return a[:n] * 2, a[:, n:].sum(axis=0), b, np.zeros((n, a.shape[1])) + a[0]
+
+
+@pytest.mark.parametrize("target", ["cpu", "interp"])
+def test_arrays_of_two_axes(target):
+    compiled = nt.jit(blocks, target=target)
+    for shape in ((6, 10), (1, 4)):
+        a = np.random.default_rng(0).standard_normal(shape)
+        for n in (3, 5, 0, 7, 1, 12):
+            equal(compiled(a, n), blocks(a, n))
+            equal(compiled(a[::-1, ::-1], n), blocks(a[::-1, ::-1], n))
+    assert compiled.cache_info()["compiled"] <= 20
+    few = nt.jit(blocks, target=target)
+    for n in (3, 5, 0, 7, 1, 12):
+        equal(few(A.reshape(5, 10), n), blocks(A.reshape(5, 10), n))
+    assert few.cache_info()["compiled"] == 3
 
 
 def test_errors_are_those_of_numpy():

@@ -22,15 +22,19 @@ Types = tuple[ArgumentType, ...]
 def names_to_open(
     types: Types, baked: Collection[str], families: Iterable[Sequence[ArgumentType]]
 ) -> frozenset[str]:
-    """The integers of a call of which programs for enough other values have been compiled, all else being equal."""
+    """The integers of a call of which programs for enough other values have been compiled.
+
+    All else is equal in these programs but other such integers. `families` are arguments without their extents.
+    """
     places = [k for k, one in enumerate(types) if one.name in baked and _may_open(one)]
     if not places:
         return frozenset()
     values: dict[int, set[int]] = {k: set() for k in places}
+    own: Sequence[ArgumentType] = without_extents(types)
     for family in families:
         if len(family) != len(types):
             continue
-        differ = [k for k, (a, b) in enumerate(zip(family, types, strict=True)) if not _same(a, b)]
+        differ = [k for k, (a, b) in enumerate(zip(family, own, strict=True)) if a != b]
         if all(k in values and _is_integer(family[k]) for k in differ):
             for k in differ:
                 values[k].add(family[k].value)
@@ -55,8 +59,3 @@ def _is_integer(one: ArgumentType) -> bool:
 
 def _may_open(one: ArgumentType) -> bool:
     return _is_integer(one) and 0 <= one.value < 1 << 63
-
-
-def _same(a: ArgumentType, b: ArgumentType) -> bool:
-    """Whether two types, of which extents do not count, are equal."""
-    return without_extents([a]) == without_extents([b])

@@ -9,30 +9,33 @@ import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i64
 
-from ...interface.errors import DTypeError, Respecialise, ShapeError
-from ...values.arithmetic import apply, copy
+from ...interface.errors import DTypeError, Respecialise, ShapeError, UnsupportedError
+from ...values.arithmetic import apply, copy, scalar_arguments
 from ...values.assemble import INT, concatenated, fresh, positions, repeated, window, with_axis
 from ...values.checks import check
 from ...values.contents import as_view, read
 from ...values.equal_extents import require_equal
 from ...values.extents import Affine, Atom
 from ...values.graph import Graph
+from ...values.indices import integer_of
 from ...values.islands import Island
 from ...values.numbers import number_kind
 from ...values.selection import as_index, sum_of
 from ...values.tensors import as_array
-from ...values.values import Array, Group, Static, Value, extents_of, shape_text, whole
+from ...values.values import Array, Group, Scalar, Static, Tensor, Value, extents_of, shape_text, whole
 from ..registry import handles, normal_axis, static
 from ..statistics.reductions import any_
 from .joining import flat, known_extent
 from .rearranging import atleast
-from .reshaping import reshape_to
+from .reshaping import array_shape, reshape_to
 
 ZERO = Static(0)
 
 
 @handles(np.tile)
 def tile(graph: Graph, A: Value, reps: Value) -> Value:
+    if (tiled := _tile_of_the_run(graph, A, reps)) is not None:
+        return tiled
     request: Any = static(graph, reps, "the repetitions")
     counts = [int(r) for r in (request if isinstance(request, tuple | list) else (request,))]
     array = as_view(graph, atleast(graph, A, 0))
@@ -68,6 +71,24 @@ def tile(graph: Graph, A: Value, reps: Value) -> Value:
         along.append(len(spread))
         spread.append(axis.extent)
     return reshape_to(graph, repeated(graph, array, tuple(spread), along), extents, new=True)
+
+
+def _tile_of_the_run(graph: Graph, A: Value, reps: Value) -> Value | None:
+    """Copies along the last axis, as many as an integer of the run says; None where their number is to be known."""
+    if not isinstance(reps, Tensor) or reps.extents or scalar_arguments([reps]) or graph.island is not None:
+        return None
+    array = as_view(graph, atleast(graph, A, 1))
+    *outer, last = array.extents
+    if last.known is None or reps.dtype.kind not in "iu":
+        return None
+    (count,) = array_shape(graph, [reps])
+    axis, size = len(outer), last.known
+
+    def write(island: Island, target: Array) -> None:
+        with island.loop("r", Affine(0), count) as turn:
+            island.assign(window(target, axis, turn * size, last), array)
+
+    return fresh(graph, array.dtype, (*outer, count * size), write)
 
 
 @handles(np.repeat, method="repeat")
@@ -191,36 +212,71 @@ def _repeat_each(graph: Graph, array: Array, axis: int, counts: Sequence[int]) -
 @handles(np.roll)
 def roll(graph: Graph, a: Value, shift: Value, axis: Value | None = None) -> Value:
     array = as_view(graph, a)
-    shifts: Any = static(graph, shift, "the shift")
+    shifts = _shifts(graph, shift)
     request: Any = static(graph, axis, "axis")
     if request is None:
         extents = array.extents
-        rolled = _roll(graph, as_view(graph, flat(graph, array)), 0, _total(graph, shifts))
+        rolled = _roll(graph, as_view(graph, flat(graph, array)), 0, shifts)
         return reshape_to(graph, rolled, extents, new=True)
     axes = request if isinstance(request, tuple | list) else (request,)
-    amounts = shifts if isinstance(shifts, tuple | list) else (shifts,)
-    if len(axes) != len(amounts) and 1 not in (len(axes), len(amounts)):
+    if len(axes) != len(shifts) and 1 not in (len(axes), len(shifts)):
         raise graph.error(ShapeError, "shape mismatch: objects cannot be broadcast to a single shape")
-    count = max(len(axes), len(amounts))
-    by_axis: dict[int, int] = {}
+    count = max(len(axes), len(shifts))
+    by_axis: dict[int, list[Affine]] = {}
     for k in range(count):
         position = normal_axis(graph, axes[k % len(axes)], len(array.axes))
-        by_axis[position] = by_axis.get(position, 0) + int(amounts[k % len(amounts)])
-    for position, amount in by_axis.items():
-        array = _roll(graph, array, position, amount)
+        by_axis.setdefault(position, []).append(shifts[k % len(shifts)])
+    for position, amounts in by_axis.items():
+        array = _roll(graph, array, position, amounts)
     return array
 
 
-def _total(graph: Graph, shifts: Any) -> int:
-    return int(sum(shifts)) if isinstance(shifts, tuple | list) else int(shifts)
+def _shifts(graph: Graph, shift: Value) -> list[Affine]:
+    """How far to roll, along one axis or several: numbers of the run where they are integers of 64 bits."""
+    items = shift.items if isinstance(shift, Group) and shift.kind is tuple else (shift,)
+    is_known = all(isinstance(item, Static) for item in items) or any(isinstance(i, Group) for i in items)
+    if is_known or graph.island is not None:
+        known: Any = static(graph, shift, "the shift")
+        return [Affine(int(one)) for one in (known if isinstance(known, tuple | list) else (known,))]
+    return [_shift(graph, item) for item in items]
 
 
-def _roll(graph: Graph, array: Array, axis: int, shift: int) -> Array:
+def _shift(graph: Graph, item: Value) -> Affine:
+    is_wide = isinstance(item, Tensor | Scalar | Array) and item.dtype == np.uint64
+    found = None if isinstance(item, Static) or is_wide else integer_of(graph, item)
+    return Affine(int(static(graph, item, "the shift"))) if found is None else found
+
+
+def _roll(graph: Graph, array: Array, axis: int, shifts: Sequence[Affine]) -> Array:
     extent = array.axes[axis].extent
-    if extent.known is not None:
-        shift = shift % extent.known if extent.known else 0
-    elif shift and not graph.assumptions.nonnegative(extent - abs(shift) - 2, "a shift below the extent"):
-        raise Respecialise(shapes=True, why="np.roll by more than the extent")
-    ahead = Affine(shift) if shift >= 0 else extent + shift
+    ahead = _ahead(graph, extent, shifts)
     parts = [window(array, axis, extent - ahead, ahead), window(array, axis, Affine(0), extent - ahead)]
     return concatenated(graph, [p for p in parts if p.extents[axis].known != 0] or [array], axis)
+
+
+def _ahead(graph: Graph, extent: Affine, shifts: Sequence[Affine]) -> Affine:
+    """How many of the last elements come first: the sum of the shifts modulo the extent."""
+    amount = sum(one.known for one in shifts if one.known is not None)
+    of_the_run = [one for one in shifts if one.known is None]
+    if of_the_run:
+        if not -(1 << 63) <= amount < 1 << 63:
+            raise graph.error(UnsupportedError, f"a shift by {amount}, which does not fit in 64 bits")
+        # each is smaller than the extent, so that the sum is exact, as that of Python's integers
+        small = [
+            _remainder(graph, one, extent) for one in (*of_the_run, *([Affine(amount)] if amount else []))
+        ]
+        return small[0] if len(small) == 1 else _remainder(graph, sum(small, Affine(0)), extent)
+    if extent.known is not None:
+        return Affine(amount % extent.known if extent.known else 0)
+    if amount and not graph.assumptions.nonnegative(extent - abs(amount) - 2, "a shift below the extent"):
+        raise Respecialise(shapes=True, why="np.roll by more than the extent")
+    return Affine(amount) if amount >= 0 else extent + amount
+
+
+def _remainder(graph: Graph, number: Affine, extent: Affine) -> Affine:
+    """`number % extent` as Python has it; 0 where there are no elements."""
+    most = graph.larger(extent, Affine(1))
+    divisor, emitter = graph.index(most), graph.emitter()
+    below = emitter.op(arith.RemSIOp, (graph.index(number), divisor))
+    above = emitter.op(arith.AddiOp, (below, divisor))
+    return Affine.of(Atom(emitter.op(arith.RemSIOp, (above, divisor)), low=0, high=extent))
