@@ -105,3 +105,27 @@ def test_products_that_are_read_transposed():
                 assert got.shape == wanted.shape and got.dtype == wanted.dtype
                 assert got.flags.c_contiguous == wanted.flags.c_contiguous
                 np.testing.assert_allclose(got, wanted, rtol=1e-12, atol=1e-14)
+
+
+def test_heads_of_arguments_are_put_side_by_side():
+    """The product reads a copy, of heads that are last in memory too, and of arrays that are not contiguous."""
+
+    def program(x, y, w):
+        rows = np.reshape(np.swapaxes(x, 1, 2), (2, 16, 24)) @ w
+        last = np.reshape(np.transpose(y, (0, 2, 3, 1)), (2, 16, 24)) @ w
+        return rows - last
+
+    rng = np.random.default_rng(6)
+    x, y, w = (rng.normal(size=s) for s in ((2, 3, 16, 8), (2, 3, 16, 8), (24, 200)))
+    jitted = nt.jit(program)
+    assert "floordiv" not in jitted.lower(x, y, w).as_text("nest")
+    for arrays in ((x, y, w), (y, x, -w), (x[::-1, :, ::-1], y, w)):
+        np.testing.assert_allclose(jitted(*arrays), program(*arrays), rtol=1e-12, atol=1e-12)
+    dynamic = nt.jit(side_by_side, dynamic=True)
+    for batch, positions in ((2, 16), (3, 9)):
+        x = rng.normal(size=(batch, 3, positions, 8))
+        np.testing.assert_allclose(dynamic(x, w), side_by_side(x, w), rtol=1e-12, atol=1e-12)
+
+
+def side_by_side(x, w):
+    return np.reshape(np.swapaxes(x, 1, 2), (x.shape[0], x.shape[2], 24)) @ w

@@ -14,14 +14,6 @@
 which is the attention of a transformer: a matrix of scores is as large as the caches allow, and is gone when its rows
 have been used. Where a slice is larger than that, the first axis that the slices have in common is done in blocks as well:
 of rows with all their keys.
-
-    %m = nest.alloc "mixed" : memref<8x8x128x64xf32>
-    ... nest.load %m[%i, %l floordiv 64, %j, %l mod 64]
-  becomes
-    %m = nest.alloc "mixed" : memref<8x128x512xf32>
-    ... nest.load %m[%i, %j, %l]
-
-A matrix that is read as if two of its axes were one (heads that are put side by side again) is laid out that way.
 """
 
 from __future__ import annotations
@@ -33,7 +25,6 @@ from math import prod
 from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, IntegerType, MemRefType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
-from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr
 
 from ....analysis.machine import Cpu
 from ....analysis.nest.buffers import buffer_name, buffers_in
@@ -63,54 +54,6 @@ ROWS = 24
 """Minimum number of rows of a block: that of a tile of a product."""
 
 
-# ---- layouts ----------------------------------------------------------------------------------------
-
-
-def join_axes(function: FuncOp, steps: Steps) -> None:
-    """Lay matrices that are read as if two of their axes were one out that way."""
-    names = _names(function)
-    for alloc in [op for op in function.walk() if isinstance(op, AllocOp)]:
-        layout = _layout_of_reads(alloc)
-        if layout is None or names.count(buffer_name(alloc.memref)) > 1:
-            continue
-        if why_not_transform_layout(alloc, layout) is None:
-            steps.do(transform_layout, alloc, layout=layout)
-
-
-def _names(function: FuncOp) -> list[str]:
-    """What the buffers are called: by its name a recorded schedule says which one is meant."""
-    return [buffer_name(buffer) for buffer in buffers_in(function)]
-
-
-def _layout_of_reads(alloc: AllocOp) -> str | None:
-    """The layout in which an axis that some load divides, and the last one, which it takes the remainder for, are one."""
-    type_ = alloc.memref.type
-    assert isinstance(type_, MemRefType)
-    shape, last = type_.get_shape(), type_.get_num_dims() - 1
-    for use in alloc.memref.uses:
-        load = use.operation
-        if not isinstance(load, LoadOp):
-            continue
-        for axis in range(last):
-            divided = _divided(load.indices[axis], AffineBinaryOpKind.FloorDiv)
-            rest = _divided(load.indices[last], AffineBinaryOpKind.Mod)
-            if divided is not None and divided == rest and divided[0] == shape[last]:
-                others = " ".join(f"d{k}" for k in range(last) if k != axis)
-                old = " ".join(f"d{k}" for k in range(last + 1))
-                return f"{old} -> {others} {shape[last]}*d{axis}+d{last}"
-    return None
-
-
-def _divided(index: AffineList, kind: AffineBinaryOpKind) -> tuple[int, object, object] | None:
-    """The divisor and what it divides, where an index is a division by a constant."""
-    expr = index.exprs[0]
-    if not isinstance(expr, AffineBinaryOpExpr) or expr.kind is not kind:
-        return None
-    if not isinstance(expr.rhs, AffineConstantExpr):
-        return None
-    return expr.rhs.value, expr.lhs, index.operands
-
-
 # ---- slices -----------------------------------------------------------------------------------------
 
 
@@ -123,6 +66,11 @@ class Sliced:
     depth: int
     rows: int | None
     """Rows of the next axis in a block, None where slices are small enough."""
+
+
+def _names(function: FuncOp) -> list[str]:
+    """What the buffers are called: by its name a recorded schedule says which one is meant."""
+    return [buffer_name(buffer) for buffer in buffers_in(function)]
 
 
 def slices_in(function: FuncOp, cpu: Cpu) -> Iterator[Sliced]:

@@ -66,7 +66,8 @@ TILE = 32
 
 def schedule_sums_of_products(function: FuncOp, machine: Machine) -> None:
     """Convolutions, products, and the matrices that they make and use. A program without any does not import how."""
-    from .batch_slices import do_slices, join_axes, slices_in
+    from .batch_slices import do_slices, slices_in
+    from .joined_axes import join_axes
     from .matrix_stacks import join_stacks
     from .pairs import pairs_in, tile_pairs
 
