@@ -16,10 +16,10 @@ from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 
 from ....analysis.tensor.residuals import Derivative, Kept, Unit, short_name
-from ....dialects.diagnostic import op_location
-from ...interface.errors import UnsupportedError
+from ....dialects.diagnostic import fail, op_location
 from .explain_derivatives import Halves, control_name, counted, kept_type, place_text, there_anyway_text
 
 _CHAR, _LINE, _PAD, _GAP, _MARGIN, _LANE = 7.3, 18.0, 10.0, 14.0, 20.0, 56.0
@@ -41,15 +41,12 @@ _DARK = {
 def derivative_svg(module: ModuleOp) -> str:
     """The picture of a program that is given at the nt level.
 
-    Raises UnsupportedError where it has no derivative in reverse mode.
+    Raises NestorError, at its first function, where it has no derivative in reverse mode.
     """
-    return picture(Halves(module).derivatives)
-
-
-def picture(derivatives: Sequence[Derivative]) -> str:
-    """The picture of derivatives, one below the other."""
+    derivatives = Halves(module).derivatives
     if not derivatives:
-        raise UnsupportedError(
+        raise fail(
+            next((op for op in module.ops if isinstance(op, FuncOp)), module),
             "there is no derivative to draw",
             hint="nt.grad, nt.value_and_grad and nt.vjp have a forward and a backward half",
         )

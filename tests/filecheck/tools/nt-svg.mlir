@@ -5,7 +5,7 @@
 // RUN: not opt-tool %S/nest-svg.mlir -t nt-svg 2>&1 | filecheck %s --check-prefix=NONE
 // RUN: not opt-tool %s -t nt-svg --split-input-file 2>&1 | filecheck %s --check-prefix=SPLIT
 
-// NONE:  error: there is no derivative to draw
+// NONE:  nest-svg.mlir:{{[0-9]+:[0-9]+}}: error: there is no derivative to draw
 // SPLIT: error: target 'nt-svg' makes one document, and --split-input-file would make several
 
 // SELF-NOT: {{href|@import|url\([^#]}}
