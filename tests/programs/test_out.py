@@ -95,3 +95,80 @@ def unsafe(x):
 def test_refusals(function, message):
     with pytest.raises(nt.NestorError, match=message):
         nt.jit(function)(X)
+
+
+def of_a_sign(x):
+    if len(x) == 0 or x[0] > 0:
+        return x * 2
+    return None
+
+
+def some_or_none(x):
+    total = x.sum()
+    if total > 2:
+        return total > 0, x * 2, x[::-1] + 1, x - 1
+    if total > 0:
+        return total > 0, x * 2, None, x - 1
+    return total > 0, None, None, x - 1
+
+
+def pair_or_none(x):
+    if x.sum() > 0:
+        return x * 2, x[::-1] + 1
+    return None
+
+
+def an_argument_or_none(x):
+    if x.sum() > 100:
+        return None
+    return x if x.sum() > 0 else x * 3
+
+
+@pytest.mark.parametrize("target", ["cpu", "interp"])
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_a_function_that_may_return_none(target, dynamic):
+    """Where it returns None the caller's array keeps its elements; else they are the result's."""
+    for f in (of_a_sign, an_argument_or_none):
+        compiled = nt.jit(f, target=target, dynamic=dynamic)
+        for x in (
+            np.arange(1.0, 4),
+            -np.arange(1.0, 4),
+            np.full(5, 90.0),
+            np.array([-2.0]),
+            np.array([np.nan, 1])[::-1],
+        ):
+            for buffer in (np.full(len(x), 7.0), np.full(2 * len(x), 7.0)[::-2]):
+                before, want = x.copy(), f(x)
+                result = compiled(x, out=buffer)
+                assert (result is None) == (want is None) and (result is None or result is buffer)
+                np.testing.assert_array_equal(buffer, 7.0 if want is None else want)
+                np.testing.assert_array_equal(x, before)
+    compiled, inside = nt.jit(of_a_sign, target=target, dynamic=dynamic), np.array([-1.0, 2.0])
+    assert compiled(inside, out=inside) is None and inside.tolist() == [-1.0, 2.0]
+    inside[0] = 1.0
+    assert compiled(inside, out=inside) is inside and inside.tolist() == [2.0, 4.0]
+    with pytest.raises(ValueError, match="the result is"):
+        compiled(inside, out=np.zeros(3))
+
+
+def test_several_results_that_may_be_none():
+    compiled, pair = nt.jit(some_or_none), nt.jit(pair_or_none)
+    for x in (np.arange(3.0), -np.arange(3.0), np.arange(4.0), np.array([0.5, 0.0])):
+        flag, last = np.array(False), np.zeros(len(x))
+        first, second = np.full(len(x), 7.0), np.full(len(x), 7.0)
+        wanted = some_or_none(x)
+        got = compiled(x, out=(flag, first, second, last))
+        assert got[0] is flag and bool(flag) == wanted[0] and got[3] is last
+        np.testing.assert_array_equal(last, x - 1)
+        for k, buffer in ((1, first), (2, second)):
+            want = wanted[k]
+            assert got[k] is (None if want is None else buffer)
+            np.testing.assert_array_equal(buffer, 7.0 if want is None else want)
+        first[:], second[:], wanted = 7, 7, pair_or_none(x)
+        got = pair(x, out=(first, second))
+        assert got is None if wanted is None else (got[0] is first and got[1] is second)
+        np.testing.assert_array_equal(
+            (first, second), np.full((2, len(x)), 7.0) if wanted is None else wanted
+        )
+    with pytest.raises(ValueError, match="5 arrays for 4 results"):
+        compiled(x, out=(flag, first, second, last, last))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from ....runtime.real_parts import PARTS, real_view
 from ...interface.argument_types import ArgumentType, binding
 from ...interface.errors import DTypeError, ShapeError, UnsupportedError
 from ...interface.program_parts import run_name
-from ...interface.structures import build
+from ...interface.structures import Maybe, build
 
 if TYPE_CHECKING:
     from ...interface.program_parts import Change, Leaf, Linear, OutputType, Program
@@ -51,6 +51,15 @@ class Invocation:
         processes may have had their turn."""
         self.allocates = [k for k, o in enumerate(self.outputs) if o.allocated is not None]
         self.told = [k for k, o in enumerate(self.outputs) if o.kind == "told"]
+        made = (
+            tuple,
+            None,
+            [program.results, *[item for change in program.changes for item in change.items]],
+        )
+        self.flags = _flags_of(made)
+        """Of each output that is a result on some paths only: sets of outputs, of one of which all say that it is one."""
+        self.results = _asked_for(made, self.outputs)
+        """The outputs that a caller may give arrays for."""
         self.shapes = None if self.integers else self._shapes(names)
 
     def __call__(self, values: Sequence[Any], out: Any = None) -> Any:
@@ -78,7 +87,7 @@ class Invocation:
             self.copy_to(original, temporary)
         arrays = self._in_order(stored)
         for k, target in given.items():
-            if target is not arrays[k]:
+            if target is not arrays[k] and self.is_result(k, arrays):
                 self.copy_to(target, arrays[k])
         if not self.program.changes:
             return self._assemble(self.program.results, arrays, given, values, names, [])
@@ -124,10 +133,15 @@ class Invocation:
         for k in self.allocates:
             arrays[k] = take(stored[k], self.outputs[k].dtype)
         for k in self.allocates:
-            if k in given:
+            if k in given and self.is_result(k, arrays):
                 one = self.outputs[k]
                 _check_given(given[k], one, _in_order(arrays[k], one.order).shape)
         return arrays
+
+    def is_result(self, k: int, arrays: Sequence[Any]) -> bool:
+        """Whether a call gives back an output: not where it gave None instead."""
+        sets = self.flags.get(k)
+        return sets is None or any(all(bool(arrays[flag]) for flag in flags) for flags in sets)
 
     def _with_told(self, names: dict[Any, int], stored: Sequence[Any]) -> dict[Any, int]:
         return {**names, **{run_name(k): int(stored[k]) for k in self.told}}
@@ -188,7 +202,7 @@ class Invocation:
     ) -> tuple[list[np.ndarray], dict[int, np.ndarray]]:
         """The arrays that the kernel fills, and the caller's `out` by output."""
         stored = []
-        given = _given(out, self.outputs, shapes, self.array_types)
+        given = _given(out, self.outputs, self.results, shapes, self.array_types)
         for k, (one, shape) in enumerate(zip(self.outputs, shapes, strict=True)):
             if one.allocated is not None:
                 stored.append(np.zeros(words(one.allocated), np.int64))
@@ -196,6 +210,7 @@ class Invocation:
             target = given.get(k)
             direct = (
                 target is not None
+                and k not in self.flags
                 and isinstance(target, self.array_types[0])
                 and one.order is None
                 and target.flags.c_contiguous
@@ -256,6 +271,39 @@ def _has_object(result: Any, count: int) -> bool:
     return result.how == "argument" and result.argument >= count
 
 
+def _leaves(result: Any, flags: tuple[int, ...] = ()) -> Iterator[tuple[Leaf, tuple[int, ...]]]:
+    """The leaves of a result, with the outputs that say whether it is there; these are no leaves."""
+    if not isinstance(result, tuple):
+        yield result, flags
+        for inner in (result.value,) if hasattr(result.value, "how") else ():
+            yield from _leaves(inner, flags)
+        if result.how == "zipped":
+            for column in result.value[1]:
+                yield from _leaves(column, flags)
+        return
+    kind, _, items = result
+    if kind is Maybe and items[0].how == "output":
+        yield from _leaves(items[1], (*flags, items[0].output))
+        return
+    for item in items:
+        yield from _leaves(item, flags)
+
+
+def _flags_of(results: Any) -> dict[int, list[tuple[int, ...]]]:
+    found: dict[int, list[tuple[int, ...]]] = {}
+    for leaf, flags in _leaves(results):
+        if leaf.output >= 0:
+            found.setdefault(leaf.output, []).append(flags)
+    return {output: sets for output, sets in found.items() if all(sets)}
+
+
+def _asked_for(results: Any, outputs: Sequence[OutputType]) -> list[int]:
+    """What is a result: neither an output that says which one is, nor one that says whether there is one."""
+    leaves = list(_leaves(results))
+    used, hidden = {leaf.output for leaf, _ in leaves}, {flag for _, flags in leaves for flag in flags}
+    return [k for k, one in enumerate(outputs) if one.kind not in ("tag", "told") and k not in hidden - used]
+
+
 def _apply(change: Change, target: Any, items: list[Any]) -> None:
     """Change a list, dict or object of the caller."""
     if change.kind is list:
@@ -296,13 +344,13 @@ def _in_order(array: np.ndarray, order: tuple[int, ...] | None) -> np.ndarray:
 def _given(
     out: Any,
     outputs: Sequence[OutputType],
+    results: Sequence[int],
     shapes: Sequence[tuple[int, ...]],
     array_types: tuple[type, ...],
 ) -> dict[int, np.ndarray]:
     if out is None:
         return {}
     targets = out if isinstance(out, tuple | list) else (out,)
-    results = [k for k, one in enumerate(outputs) if one.kind not in ("tag", "told")]
     if len(targets) != len(results):
         raise ShapeError(f"out= has {len(targets)} arrays for {len(results)} results that are computed")
     for target, k in zip(targets, results, strict=True):
@@ -466,7 +514,7 @@ def _choice(call: Invocation, leaf: Leaf, arrays: Any, given: Any, values: Any, 
     if chosen is None:
         return _output(call, leaf, arrays, given, values, names)
     result = call._assemble(chosen, arrays, given, values, names, [])
-    if leaf.output not in given:
+    if leaf.output not in given or not call.is_result(leaf.output, arrays):
         return result
     call.copy_to(given[leaf.output], result)
     return given[leaf.output]
