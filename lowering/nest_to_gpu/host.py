@@ -32,6 +32,7 @@ from ...dialects.nest import (
     AllocOp,
     ForOp,
     IfOp,
+    IndexOp,
     LoadOp,
     PrefetchOp,
     StatementOp,
@@ -84,6 +85,8 @@ class HostBody(NestBody):
             return self._control(op)
         if isinstance(op, AllocOp | ForOp) and _allocates(op):
             return self._sized(op)
+        if isinstance(op, IndexOp) and any(v in self.deferred for v in op.operands):
+            return self._check_index(op)
         if isinstance(op, LoadOp) or any(v in self.deferred for v in op.operands):
             return self._defer(op)
         if isinstance(op, ForOp):
@@ -121,6 +124,13 @@ class HostBody(NestBody):
             self.end_of_block()
             return self.launch([op])
         self.deferred.update((result, op) for result in op.results)
+
+    def _check_index(self, op: IndexOp) -> None:
+        """The host checks an index that is in memory of the device: a kernel would do so only where it runs and uses it."""
+        self.end_of_block()
+        for operand in op.operands:
+            self._read_back(operand, op)
+        super().operation(op)
 
     def _nest(self, op: ForOp) -> None:
         if op.kind not in BIND_AXES and is_bound(op):

@@ -112,3 +112,38 @@ def test_schedules_of_lookups_replay(function):
     x, at = np.ones((9, 64), np.float32), np.zeros(5, np.int64)
     low = nt.jit(function).lower(x, at)
     assert low.as_text("cuda", schedule=low.schedule("cuda")) == low.as_text("cuda")
+
+
+def one_column(x, at):
+    return x[:, at[0]] / 3
+
+
+def unused(x, at):
+    x[0, at[0]]
+    return x * 2
+
+
+def placed(x, at):
+    rows = np.zeros(3)
+    rows[at[1]] = x[1, at[0]]
+    return rows, x[at[2]] + 1
+
+
+@pytest.mark.parametrize("function", [one_column, unused, placed], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("dynamic", [None, pytest.param(True, marks=pytest.mark.slow)])
+def test_the_host_checks_an_index_that_it_reads(function, dynamic):
+    """Outside of loops: also where no kernel uses the element, or none runs."""
+    compiled = nt.jit(function, target="cuda-sim", dynamic=dynamic)
+    for x in (np.arange(12.0).reshape(3, 4), np.ones((0, 4)), np.arange(6.0).reshape(3, 2)[::-1]):
+        for numbers in ((1, 2, 0), (-1, 0, -3), (4, 1, 1), (1, -4, 1), (-5, 0, 0), (1, 1, 3)):
+            at = np.array(numbers)
+            try:
+                want = function(x, at)
+            except IndexError:
+                with pytest.raises(IndexError):
+                    compiled(x, at)
+                continue
+            got = compiled(x, at)
+            pairs = zip(got, want, strict=True) if isinstance(want, tuple) else [(got, want)]
+            for ours, numpys in pairs:
+                np.testing.assert_array_equal(ours, numpys)

@@ -224,7 +224,6 @@ PROGRAMS = [
         1e-10,
         outside=_outside,
         long=True,
-        host="the GPU schedule refuses it: a check of indices stands outside of the blocks",
     ),
     Program(
         knapsack_with_items,
