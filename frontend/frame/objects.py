@@ -107,6 +107,12 @@ def current(frame: Frame, value: Value) -> Value:
     return value
 
 
+def as_now(frame: Frame, value: Value) -> Value:
+    """A list, dict or object as it is by now: what is evaluated after it may change it, as in xs.append(xs.pop(0))."""
+    is_known = isinstance(value, Group | Rows) and value.ref is not None
+    return current(frame, value) if is_known and value.ref in frame.variables else value
+
+
 def change(
     frame: Frame, node: ast.AST, group: Group, items: Sequence[Value], names: Sequence[Any] | None = None
 ) -> None:
@@ -184,6 +190,8 @@ def position_of(frame: Frame, node: ast.AST, group: Group, key: Value) -> int:
 
 def set_item(frame: Frame, node: ast.AST, group: Group, key: Value, value: Value) -> None:
     """`group[key] = value`."""
+    now = as_now(frame, group)
+    group = now if isinstance(now, Group) else group
     if group.kind not in (list, dict):
         frame.fail(node, f"{describe(group)} does not support item assignment", None, DTypeError)
     if group.kind is dict:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..frame.frame import Frame
 from ..frame.instances import has_attributes, refuse_outside, set_attribute
-from ..frame.objects import change, current, kept, position_of, set_item, stored
+from ..frame.objects import as_now, change, current, kept, position_of, set_item, stored
 from ..frame.outside import is_own_attribute
 from ..frame.recursion import evaluate
 from ..indexing.stores import store_window
@@ -36,7 +36,14 @@ from . import special_methods
 from .attributes import attribute_of
 from .chosen import by_option, is_option
 from .operators import BINARY, combined, is_sequence
-from .subscripts import as_indices, key_value, nested_indices, subscript_items
+from .subscripts import (
+    as_indices,
+    effectful_indices,
+    evaluated_once,
+    key_value,
+    nested_indices,
+    subscript_items,
+)
 
 if TYPE_CHECKING:
     from ..indexing.views import Item
@@ -46,6 +53,7 @@ def assign(frame: Frame, node: ast.Assign) -> None:
     if (
         len(node.targets) == 1
         and isinstance(node.targets[0], ast.Subscript)
+        and not effectful_indices(frame, node.targets[0])
         and not _is_item(frame, node.targets[0])
     ):
         return _assign_subscript(frame, node.targets[0], node.value)
@@ -67,6 +75,9 @@ def bind(frame: Frame, target: ast.expr, value: Value) -> None:
         return bind_name(frame, target.id, value)
     if isinstance(target, ast.Tuple | ast.List):
         return _unpack(frame, target, value)
+    if isinstance(target, ast.Subscript) and (parts := effectful_indices(frame, target)):
+        with evaluated_once(frame, target, parts) as plain:
+            return bind(frame, plain, value)
     if isinstance(target, ast.Subscript):
         if _set_at_run_time(frame, target, lambda present: value):
             return
@@ -217,6 +228,7 @@ def _item(frame: Frame, target: ast.Subscript) -> tuple[Value, Value]:
     owner = evaluate(frame, target.value)
     items = subscript_items(frame, target.slice)
     frame.at(target)
+    owner = as_now(frame, owner)
     if has_attributes(owner):
         return owner, key_value(frame, target, items)
     keys = [item for item in items if not isinstance(item, Slice)]
@@ -259,6 +271,9 @@ def _part_of_a_list(frame: Frame, target: ast.Subscript) -> tuple[Group, slice]:
 
 def delete_item(frame: Frame, target: ast.Subscript) -> None:
     """`del items[k]`, `del items[i:j]`, `del entries[key]`."""
+    if parts := effectful_indices(frame, target):
+        with evaluated_once(frame, target, parts) as plain:
+            return delete_item(frame, plain)
     from .choices import is_run_time, popped
 
     if not _is_item(frame, target):
@@ -447,6 +462,9 @@ def _number(frame: Frame, node: ast.AST, value: Value, owner: Array) -> Value:
 
 def augmented(frame: Frame, node: ast.AugAssign) -> None:
     name = BINARY[type(node.op)]
+    if isinstance(node.target, ast.Subscript) and (parts := effectful_indices(frame, node.target)):
+        with evaluated_once(frame, node.target, parts) as plain:
+            return augmented(frame, ast.copy_location(ast.AugAssign(plain, node.op, node.value), node))
     if isinstance(node.target, ast.Subscript):
         if _set_at_run_time(frame, node.target, lambda present: _combined(frame, node, present)):  # pyright: ignore
             return
@@ -485,6 +503,7 @@ def _combined(frame: Frame, node: ast.AugAssign, present: Value) -> Value:
     if isinstance(present, Group) or is_sequence(present):
         operand = evaluate(frame, node.value)
         frame.at(node)
+        present = as_now(frame, present)
         if isinstance(present, Static) and isinstance(present.raw, list):
             refuse_outside(frame, node, "a list")
         if isinstance(present, Group) and present.ref is not None and present.kind is list:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from dataclasses import replace
 from enum import Enum
 from types import FunctionType, MethodType
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 
 from ..frame.frame import Frame
 from ..frame.instances import call_function, construct, is_record, refuse_outside
-from ..frame.objects import call_method, is_outside_change
+from ..frame.objects import as_now, call_method, is_outside_change
 from ..frame.recursion import inline
 from ..interface.captured import Step
 from ..interface.custom_rules import CustomRule
@@ -36,12 +37,19 @@ from .texts import text_call
 
 def call(frame: Frame, node: ast.Call, function: Value, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """`function(*args, **kwargs)`."""
+    args = [as_now(frame, a) for a in args]
+    if isinstance(function, Method) and isinstance(function.receiver, Group | Rows):
+        function = replace(function, receiver=as_now(frame, function.receiver))
     if isinstance(function, Closure):
         return inline(frame, node, function, args, kwargs)
     if isinstance(function, Method) and isinstance(function.receiver, Rows):
         from ..control.rows import ROWS_METHODS
 
-        method, least, most = {**ROWS_METHODS, **LIST_METHODS}[function.name]
+        known = {**ROWS_METHODS, **LIST_METHODS}
+        if function.name not in known:
+            what = f"the method '{function.name}' of {describe(function.receiver)} is not supported"
+            frame.fail(node, what, f"methods: {', '.join(sorted(known))}")
+        method, least, most = known[function.name]
         if function.name == "sort" and list(kwargs) == ["reverse"]:
             args, kwargs = [*args, kwargs["reverse"]], {}
         if not least <= len(args) <= most or kwargs:

@@ -16,7 +16,7 @@ from ..control.sequences import listed
 from ..control.truth import refuse_skipped
 from ..frame.frame import Frame
 from ..frame.instances import has_attributes, instance_attribute, is_record, special_method
-from ..frame.objects import constant_object
+from ..frame.objects import as_now, constant_object
 from ..frame.outside import has_item
 from ..frame.recursion import evaluate
 from ..interface.errors import DTypeError
@@ -54,7 +54,7 @@ def _compare_from(frame: Frame, node: ast.Compare, k: int, left: Value) -> Value
     """`left < b < c ...` from comparison `k` on: what follows one that does not hold is not computed."""
     right = evaluate(frame, node.comparators[k])
     frame.at(node)
-    one = compare_pair(frame, node, node.ops[k], left, right)
+    one = compare_pair(frame, node, node.ops[k], as_now(frame, left), right)
     if k == len(node.ops) - 1:
         return one
 

@@ -7,7 +7,7 @@ from types import FunctionType
 
 from ..frame.frame import Frame
 from ..frame.instances import has_attributes
-from ..frame.objects import constant_object, kept, merge
+from ..frame.objects import as_now, constant_object, kept, merge
 from ..frame.outside import items
 from ..frame.recursion import evaluate, test
 from ..interface.errors import DTypeError
@@ -45,7 +45,7 @@ def binary(frame: Frame, node: ast.BinOp) -> Value:
     for one in reversed(operators):
         right = evaluate(frame, one.right)
         frame.at(one)
-        left = combined(frame, one, one.op, left, right)
+        left = combined(frame, one, one.op, as_now(frame, left), right)
     return left
 
 

@@ -52,6 +52,7 @@ from .operators import combined
 from .own_call_values import OWN_CALLS
 from .own_calls import traced_call
 from .python_library import LIBRARY, sorted_items
+from .subscripts import changes_by_itself
 
 _FALSE = Static(False)
 _ZERO = Static(0)
@@ -67,6 +68,13 @@ def reducing_loop(frame: Frame, node: ast.Call, what: Any, first: Any) -> Value 
     arguments."""
     if not node.args or node.keywords or len(node.args) > (2 if what is builtins.sum else 1):
         return None
+    if any(
+        changes_by_itself(n)
+        for arg in node.args
+        if not isinstance(arg, ast.GeneratorExp)
+        for n in ast.walk(arg)
+    ):
+        return None  # it is evaluated once
     start = evaluate(frame, node.args[1]) if len(node.args) == 2 else Static(first)
     if isinstance(start, Group):
         return None

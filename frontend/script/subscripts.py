@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from ...dialects.diagnostic import NestorError
 from ..frame import outside
 from ..frame.frame import Frame
 from ..frame.instances import has_attributes
-from ..frame.objects import position_of
+from ..frame.objects import MUTATORS, position_of
 from ..frame.recursion import evaluate
 from ..interface.errors import DTypeError, IndexRangeError, kind_of
 from ..values import arithmetic as arith
@@ -18,6 +21,7 @@ from ..values.checks import check
 from ..values.extents import Affine
 from ..values.values import (
     Chosen,
+    Closure,
     Group,
     Index,
     Range,
@@ -41,6 +45,9 @@ if TYPE_CHECKING:
 def subscript_of(frame: Frame, node: ast.Subscript) -> Value:
     from ..numpy_api.shapes.grids import maker
 
+    if parts := effectful_indices(frame, node):
+        with evaluated_once(frame, node, parts) as plain:
+            return subscript_of(frame, plain)
     nested = _nested(frame, node)
     if nested is not None:
         return nested
@@ -73,6 +80,68 @@ def subscript_of(frame: Frame, node: ast.Subscript) -> Value:
     if len(items) == 1 and isinstance(items[0], Chosen):
         return by_option(frame, node, items[0], lambda one: _item_of(frame, node, owner, [one]))
     return _item_of(frame, node, owner, items)
+
+
+def effectful_indices(frame: Frame, node: ast.Subscript) -> list[ast.expr]:
+    """The indices of `xs[i][j]` that may change something: they are evaluated once, before anything else is asked."""
+    found: list[ast.expr] = []
+    root: ast.expr = node
+    while isinstance(root, ast.Subscript | ast.Attribute):
+        if isinstance(root, ast.Subscript):
+            parts = root.slice.elts if isinstance(root.slice, ast.Tuple) else [root.slice]
+            found[:0] = [part for part in parts if any(_may_change(frame, n) for n in ast.walk(part))]
+        root = root.value
+    return found
+
+
+def changes_by_itself(node: ast.AST) -> bool:
+    """Whether it is `k := ...` or the call of a method that changes lists or dicts."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return node.func.attr in MUTATORS
+    return isinstance(node, ast.NamedExpr)
+
+
+def _may_change(frame: Frame, node: ast.AST) -> bool:
+    if changes_by_itself(node):
+        return True
+    if not isinstance(node, ast.Call):
+        return False
+    called = frame.lookup(node.func) if isinstance(node.func, ast.Name) else None
+    is_function = isinstance(called, Static) and isinstance(called.raw, FunctionType)
+    return is_function or isinstance(called, Closure)
+
+
+@contextmanager
+def evaluated_once(frame: Frame, node: ast.Subscript, parts: Sequence[ast.expr]) -> Iterator[ast.Subscript]:
+    """The subscript with names in place of these indices, which have their values meanwhile."""
+    names: dict[int, str] = {}
+    for part in parts:
+        if isinstance(part, ast.Slice | ast.Starred):
+            hint = "give it a name before: k = xs.pop(); x[k:]"
+            frame.fail(part, "a slice or *items that change something are not supported in a subscript", hint)
+        value = evaluate(frame, part)
+        names[id(part)] = frame.graph.new_name(".index")
+        frame.variables[names[id(part)]] = value
+    try:
+        yield _with_names(node, names)
+    finally:
+        for name in names.values():
+            frame.variables.pop(name, None)
+
+
+def _with_names(node: ast.expr, names: dict[int, str]) -> Any:
+    """A copy of a subscript with names for some of its indices."""
+    if id(node) in names:
+        return ast.copy_location(ast.Name(names[id(node)], ast.Load()), node)
+    if isinstance(node, ast.Subscript):
+        made = ast.Subscript(_with_names(node.value, names), _with_names(node.slice, names), node.ctx)
+    elif isinstance(node, ast.Attribute):
+        made = ast.Attribute(_with_names(node.value, names), node.attr, node.ctx)
+    elif isinstance(node, ast.Tuple):
+        made = ast.Tuple([_with_names(part, names) for part in node.elts], node.ctx)
+    else:
+        return node
+    return ast.copy_location(made, node)
 
 
 def _item_of(frame: Frame, node: ast.Subscript, owner: Value, items: list[Item]) -> Value:
