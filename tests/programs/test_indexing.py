@@ -307,10 +307,6 @@ def shapes_differ(x):
     return x[np.array([0, 1]), np.array([0, 1, 2])]
 
 
-def stacked_selected(x):
-    return np.stack([x[x > 0], x[x > 0]])
-
-
 def assigned_selected(x):
     y = x * 1
     y[:] = x[x > 0]
@@ -318,7 +314,6 @@ def assigned_selected(x):
 
 
 REFUSALS = [
-    (stacked_selected, np.ones(3), nt.UnsupportedError, "how many elements a mask selects"),
     (assigned_selected, np.ones(3), nt.UnsupportedError, "how many elements a mask selects"),
     (constant_out_of_bounds, np.ones(3), IndexError, "index 9 is out of bounds for axis 0 with size 3"),
     (wrong_mask, np.ones(3), IndexError, "boolean index did not match indexed array along axis 0"),
