@@ -29,7 +29,6 @@ from ..values.values import Chosen, Closure, Exceptional, Group, Method, Rows, S
 from . import special_methods
 from .chosen import as_text, by_option
 from .folding import fold, is_changing, is_numpy, module_of, name_of
-from .list_searches import LIST_METHODS, extreme, in_order
 from .refused_calls import why_refused
 from .temporaries import taken_over
 from .texts import text_call
@@ -44,6 +43,7 @@ def call(frame: Frame, node: ast.Call, function: Value, args: list[Value], kwarg
         return inline(frame, node, function, args, kwargs)
     if isinstance(function, Method) and isinstance(function.receiver, Rows):
         from ..control.rows import ROWS_METHODS
+        from .list_searches import LIST_METHODS
 
         known = {**ROWS_METHODS, **LIST_METHODS}
         if function.name not in known:
@@ -60,9 +60,13 @@ def call(frame: Frame, node: ast.Call, function: Value, args: list[Value], kwarg
         return method(frame, node, function.receiver, *args)
     is_extreme = isinstance(function, Static) and (function.raw is min or function.raw is max)
     if is_extreme and len(args) == 1 and isinstance(args[0], Rows) and not kwargs:
+        from .list_searches import extreme
+
         return extreme(frame, node, args[0], function.raw)  # pyright: ignore
     is_sorted = isinstance(function, Static) and function.raw is sorted
     if is_sorted and len(args) == 1 and isinstance(args[0], Rows) and not {*kwargs} - {"reverse"}:
+        from .list_searches import in_order
+
         return in_order(frame, node, args[0], *kwargs.values())
     is_stack = isinstance(function, Static) and function.raw is np.stack
     if is_stack and len(args) == 1 and isinstance(args[0], Rows) and not kwargs:

@@ -28,7 +28,6 @@ from .chosen import holds_for
 from .classes import type_of
 from .conditions import bool_, both, either, every, negation, some, without_effects
 from .identity import identical
-from .list_searches import contains
 from .operators import as_group, is_plain_tuple, is_sequence, sequence_kind
 
 _EQ = ast.Eq()
@@ -95,6 +94,8 @@ def compare_pair(frame: Frame, node: ast.Compare, op: ast.cmpop, left: Value, ri
 def _contains(frame: Frame, node: Any, owner: Value, thing: Value) -> Value:
     """`thing in owner`, as Python's bool."""
     if isinstance(owner, Rows):
+        from .list_searches import contains
+
         return contains(frame, node, owner, thing)
     if has_attributes(owner):
         made = special_methods.contains(frame, node, owner, thing)

@@ -88,10 +88,19 @@ def effectful_indices(frame: Frame, node: ast.Subscript) -> list[ast.expr]:
     root: ast.expr = node
     while isinstance(root, ast.Subscript | ast.Attribute):
         if isinstance(root, ast.Subscript):
-            parts = root.slice.elts if isinstance(root.slice, ast.Tuple) else [root.slice]
+            parts = [one for part in _parts(root.slice) for one in _parts(part)]
             found[:0] = [part for part in parts if any(_may_change(frame, n) for n in ast.walk(part))]
         root = root.value
     return found
+
+
+def _parts(node: ast.expr) -> list[ast.expr]:
+    """The indices of a tuple, the bounds of a slice, what is unpacked."""
+    if isinstance(node, ast.Tuple):
+        return node.elts
+    if isinstance(node, ast.Slice):
+        return [bound for bound in (node.lower, node.upper, node.step) if bound is not None]
+    return [node.value] if isinstance(node, ast.Starred) else [node]
 
 
 def changes_by_itself(node: ast.AST) -> bool:
@@ -116,9 +125,6 @@ def evaluated_once(frame: Frame, node: ast.Subscript, parts: Sequence[ast.expr])
     """The subscript with names in place of these indices, which have their values meanwhile."""
     names: dict[int, str] = {}
     for part in parts:
-        if isinstance(part, ast.Slice | ast.Starred):
-            hint = "give it a name before: k = xs.pop(); x[k:]"
-            frame.fail(part, "a slice or *items that change something are not supported in a subscript", hint)
         value = evaluate(frame, part)
         names[id(part)] = frame.graph.new_name(".index")
         frame.variables[names[id(part)]] = value
@@ -139,6 +145,11 @@ def _with_names(node: ast.expr, names: dict[int, str]) -> Any:
         made = ast.Attribute(_with_names(node.value, names), node.attr, node.ctx)
     elif isinstance(node, ast.Tuple):
         made = ast.Tuple([_with_names(part, names) for part in node.elts], node.ctx)
+    elif isinstance(node, ast.Slice):
+        bounds = (node.lower, node.upper, node.step)
+        made = ast.Slice(*(bound and _with_names(bound, names) for bound in bounds))
+    elif isinstance(node, ast.Starred):
+        made = ast.Starred(_with_names(node.value, names), node.ctx)
     else:
         return node
     return ast.copy_location(made, node)

@@ -77,6 +77,24 @@ def functions(x):
     return y, q, r, [[1], [2], [3]][next_place(q)][0], q
 
 
+def bounds(x):
+    y, q = np.arange(12.0).reshape(3, 4), [1, 2, 3]
+    y[q.pop() - 3 :, 1 : q.pop()] += x[0]
+    y[0, :: next_place(q)] = x[1]
+    return y, q, x[q.pop() :], x[next_place(q) : next_place(q) + 2]
+
+
+def unpacked(x):
+    y, q = np.arange(12.0).reshape(3, 4), [(0, 1), (1, 2)]
+    y[(*q.pop(),)] += x[0]
+
+    def place():
+        return q.pop()
+
+    y[(*place(), ...)] *= 3
+    return y, q
+
+
 def keys(x):
     d, names = {"a": 1, "b": 2}, ["a", "b"]
     d[names.pop()] += 10
@@ -85,7 +103,9 @@ def keys(x):
 
 
 @pytest.mark.parametrize("target", ["cpu", "interp"])
-@pytest.mark.parametrize("f", [methods, operands, arguments, items, nested, elements, functions, keys])
+@pytest.mark.parametrize(
+    "f", [methods, operands, arguments, items, nested, elements, functions, bounds, unpacked, keys]
+)
 def test_each_change_is_seen_once(f, target):
     compiled = nt.jit(f, target=target)
     for x in (np.arange(5.0) + 1, np.ones(6)[::-1]):
