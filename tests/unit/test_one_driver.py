@@ -1,5 +1,7 @@
 """`opt-tool` runs what `nt.jit` runs: the same passes in the same order, from the text of a program."""
 
+import sys
+
 import nestor as nt
 import numpy as np
 import pytest
@@ -54,3 +56,12 @@ def test_constant_weights_are_frozen_by_the_pipeline():
     """What the comparison above is about: a function of its own packs them."""
     function, options, arguments = PROGRAMS["constant weights"]
     assert "_frozen" in nt.jit(function, machine=MACHINES["cpu"], **options).lower(*arguments).as_text("scf")
+
+
+def test_a_run_leaves_the_depth_of_recursion_as_it_was(tmp_path, capsys):
+    program = tmp_path / "program.mlir"
+    program.write_text("func.func @f() {\n  func.return\n}\n")
+    before = sys.getrecursionlimit()
+    assert main([str(program)]) == 0
+    assert main([str(tmp_path / "missing.mlir")]) != 0
+    assert sys.getrecursionlimit() == before

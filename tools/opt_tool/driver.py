@@ -60,7 +60,8 @@ class Driver:
 
     def run(self) -> int:
         """The whole run; returns the exit code."""
-        sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION_LIMIT))
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))
         try:
             load_plugins(self._options.load_pass_plugin)
             if self._print_information():
@@ -72,6 +73,8 @@ class Driver:
             raise
         except Exception as error:
             self._fail(_chained(internal_failure("opt-tool", error), error))
+        finally:
+            sys.setrecursionlimit(limit)
         if self._options.timing:
             self._timer.report()
         return self._exit_code or int(self._found_faults)
