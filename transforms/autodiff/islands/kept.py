@@ -20,6 +20,7 @@ from ....analysis.nest.sets.domains import is_computation
 from ....dialects.nest import AllocOp, ForOp, IndexOp, LoadOp
 from ....dialects.nt.types import width_of
 from ...tensor.partition import Prices, partition
+from .decisions import Decisions
 from .places import Places
 from .primal import Primal
 from .refusals import refused
@@ -38,10 +39,11 @@ def to_keep(primal: Primal, places: Places, asked: Iterable[SSAValue]) -> list[S
     needed = [v for v in asked if not _is_given(v, primal)]
     prices: dict[SSAValue, Prices] = {}
     pending = list(needed)
+    decisions = Decisions(primal)
     while pending:
         value = pending.pop()
         if value not in prices:
-            prices[value] = price = _price(value, primal, places)
+            prices[value] = price = _price(value, primal, places, decisions)
             pending += price.operands  # pyright: ignore
     try:
         return list(partition(prices, needed).stored)  # pyright: ignore
@@ -53,7 +55,7 @@ def _is_given(value: SSAValue, primal: Primal) -> bool:
     return isinstance(value.owner, Block) or value in primal.known
 
 
-def _price(value: SSAValue, primal: Primal, places: Places) -> Prices:
+def _price(value: SSAValue, primal: Primal, places: Places, decisions: Decisions) -> Prices:
     op = value.owner
     assert isinstance(op, Operation)
     runs = _runs(op)
@@ -63,6 +65,8 @@ def _price(value: SSAValue, primal: Primal, places: Places) -> Prices:
         casts = 0 if kind == value.type else 2
         stored = _runs(op, places.unchanging(value)) if primal.gone_below(value) else runs
         store = float(stored * (_OPERATIONS * max(width_of(kind) // 8, 1) + casts))
+    if decisions.may_differ(op):
+        return Prices(store)
     compute, operands = float(runs), list(op.operands)
     if (final := primal.left(value)) is not None:
         operands = list(final.indices.operands)

@@ -2,7 +2,8 @@
 
 What is made of extents, loop variables and free loads is computed at the start of the block of the adjoint that runs for
 the same iteration. The contents of a buffer that the island makes for itself are there again once the statements that fill
-it have run again, where these need nothing that is gone. What is gone is read from tapes (`tapes.py`).
+it have run again, where these need nothing that is gone. What is gone,
+or decided by sums (`decisions.py`), is read from tapes (`tapes.py`).
 
 The adjoint is made twice where it needs tapes: the first time finds out which values it asks for.
 """
@@ -22,6 +23,7 @@ from ....analysis.nest.sets.domains import is_computation
 from ....dialects.affine import AffineList
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, IndexOp, LoadOp, StoreOp
 from ...nest.rewrite.loops import materialise
+from .decisions import Decisions
 from .primal import END, Primal
 from .refusals import refused
 from .stored_kinds import from_memory
@@ -57,6 +59,10 @@ class _Values(ABC):
         """The tape that has a value, and where (by values of the primal)."""
 
     @abstractmethod
+    def may_differ(self, op: Operation) -> bool:
+        """Whether what was decided by sums of floats would be decided again, by sums that may be rounded otherwise."""
+
+    @abstractmethod
     def left(self, value: SSAValue) -> tuple[SSAValue, AffineList] | None:
         """The buffer whose final contents have a value that is gone otherwise, and where (by values of the primal)."""
 
@@ -81,6 +87,8 @@ class _Values(ABC):
         elif (final := self.left(op.results[0])) is not None:
             buffer, at = final
             result = put(LoadOp(buffer, self._parts(at)))
+        elif self.may_differ(op):
+            raise refused(op, "it needs what a sum of floats decides, which may be rounded otherwise now")
         elif isinstance(op, LoadOp):
             buffer, at = self.place_of(op)
             result = put(LoadOp(buffer, self._parts(at)))
@@ -118,6 +126,7 @@ class Recompute(_Values):
     def __init__(self, primal: Primal, contents: Contents, taped: Taped, is_final: bool):
         """`is_final`: what is gone has a tape; else it is only noted that something is needed that is gone."""
         self.primal, self._contents, self._taped, self._is_final = primal, contents, taped, is_final
+        self._decisions = Decisions(primal)
         self._known: dict[SSAValue, SSAValue] = {}
         self._buffers: dict[tuple[SSAValue, str], SSAValue] = {}
         self._place: dict[Block, tuple[Block, list[Operation]]] = {}
@@ -164,6 +173,12 @@ class Recompute(_Values):
 
     def taped(self, value: SSAValue) -> tuple[SSAValue, AffineList] | None:
         return self._taped(value)
+
+    def may_differ(self, op: Operation) -> bool:
+        if not self._decisions.may_differ(op):
+            return False
+        self.is_gone = True
+        return self._is_final
 
     def left(self, value: SSAValue) -> tuple[SSAValue, AffineList] | None:
         store = self.primal.left(value)
@@ -253,6 +268,9 @@ class _Refill(_Values):
 
     def taped(self, value: SSAValue) -> tuple[SSAValue, AffineList] | None:
         return self._outer.taped(value)
+
+    def may_differ(self, op: Operation) -> bool:
+        return self._outer.may_differ(op)
 
     def left(self, value: SSAValue) -> tuple[SSAValue, AffineList] | None:
         return self._outer.left(value)
