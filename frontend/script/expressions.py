@@ -89,12 +89,14 @@ _REDUCING: dict[Any, Any] = {sum: 0, any: False, all: True}
 
 def _call(frame: Frame, node: ast.Call) -> Value:
     function = evaluate(frame, node.func)
-    if isinstance(function, Static) and any(function.raw is f for f in _REDUCING):
-        from .python_calls import reducing_loop
+    if isinstance(function, Static) and _may_reduce(node, function.raw):
+        from .python_calls import reduction
 
-        loop = reducing_loop(frame, node, function.raw, _REDUCING[function.raw])
+        loop, given = reduction(frame, node, function.raw, _REDUCING[function.raw])
         if loop is not None:
             return loop
+        frame.at(node)
+        return call(frame, node, function, given, {})
     arguments: list[Value] = []
     for argument in node.args:
         if isinstance(argument, ast.Starred):
@@ -120,6 +122,17 @@ def _call(frame: Frame, node: ast.Call) -> Value:
         keywords[keyword.arg] = evaluate(frame, keyword.value)
     frame.at(node)
     return call(frame, node, function, arguments, keywords)
+
+
+def _may_reduce(node: ast.Call, function: Any) -> bool:
+    """Whether sum, any or all are called in one of the ordinary ways."""
+    if (
+        not any(function is one for one in _REDUCING)
+        or node.keywords
+        or any(isinstance(argument, ast.Starred) for argument in node.args)
+    ):
+        return False
+    return len(node.args) == 1 or (function is sum and len(node.args) == 2)
 
 
 def _joined_string(frame: Frame, node: ast.JoinedStr) -> Value:

@@ -16,7 +16,7 @@ from ..control.sequences import listed, sequence
 from ..control.truth import as_condition, truth
 from ..frame.frame import Frame
 from ..frame.instances import delete_attribute, has_attribute, replaced, set_attribute
-from ..frame.objects import constant_object, current, key_of, merge
+from ..frame.objects import as_now, constant_object, current, key_of, merge
 from ..frame.outside import class_attribute, class_of, length
 from ..frame.outside import has_attribute as has_attribute_outside
 from ..frame.recursion import evaluate
@@ -52,7 +52,6 @@ from .operators import combined
 from .own_call_values import OWN_CALLS
 from .own_calls import traced_call
 from .python_library import LIBRARY, sorted_items
-from .subscripts import changes_by_itself
 
 _FALSE = Static(False)
 _ZERO = Static(0)
@@ -63,26 +62,26 @@ SMALL = 8
 """Items of a sum that are added in code rather than in a loop."""
 
 
-def reducing_loop(frame: Frame, node: ast.Call, what: Any, first: Any) -> Value | None:
-    """`what` (sum, any or all) of a generator expression or of what is counted at run time, from `first` on; None for other
-    arguments."""
-    if not node.args or node.keywords or len(node.args) > (2 if what is builtins.sum else 1):
-        return None
-    if any(
-        changes_by_itself(n)
-        for arg in node.args
-        if not isinstance(arg, ast.GeneratorExp)
-        for n in ast.walk(arg)
-    ):
-        return None  # it is evaluated once
-    start = evaluate(frame, node.args[1]) if len(node.args) == 2 else Static(first)
-    if isinstance(start, Group):
-        return None
-    if isinstance(node.args[0], ast.GeneratorExp):
-        return reduced(frame, node, node.args[0], what, start)
-    if what is not builtins.sum:
-        return None
-    values = evaluate(frame, node.args[0])
+def reduction(frame: Frame, node: ast.Call, what: Any, first: Any) -> tuple[Value | None, list[Value]]:
+    """`what` (sum, any or all) of a generator expression or of what is counted at run time, from `first` on, as a loop;
+    else None, and the arguments, which are evaluated once."""
+    given, rest = node.args[0], node.args[1:]
+    values = None if isinstance(given, ast.GeneratorExp) else evaluate(frame, given)
+    start = [evaluate(frame, one) for one in rest]
+    begin = start[0] if start else Static(first)
+    if isinstance(given, ast.GeneratorExp):
+        if not isinstance(begin, Group):
+            return reduced(frame, node, given, what, begin), []
+        values = evaluate(frame, given)
+    assert values is not None
+    loop = None
+    if what is builtins.sum and not isinstance(begin, Group):
+        loop = _sum_of_many(frame, node, as_now(frame, values), begin)
+    return loop, [values, *start]
+
+
+def _sum_of_many(frame: Frame, node: ast.Call, values: Value, start: Value) -> Value | None:
+    """The sum of more items than are added one by one, as a loop."""
     if isinstance(values, Group | Static):
         return None
     items = sequence(frame, node, values)
@@ -93,7 +92,7 @@ def reducing_loop(frame: Frame, node: ast.Call, what: Any, first: Any) -> Value 
     item, made = ast.Name(".item", ast.Load()), ast.Name(name, ast.Load())
     target = ast.comprehension(ast.Name(".item", ast.Store()), made, [], 0)
     try:
-        return reduced(frame, node, ast.GeneratorExp(item, [target]), what, start)
+        return reduced(frame, node, ast.GeneratorExp(item, [target]), builtins.sum, start)
     finally:
         frame.variables.pop(name, None)
 
@@ -372,4 +371,4 @@ PYTHON: dict[Any, Callable[..., Value]] = {
 }
 """Called with the frame, the call, and the arguments as values."""
 
-__all__ = ["PYTHON", "reducing_loop"]
+__all__ = ["PYTHON", "reduction"]

@@ -95,6 +95,24 @@ def unpacked(x):
     return y, q
 
 
+def reductions(x):
+    q = []
+
+    def more(values):
+        q.append(len(q))
+        return values
+
+    def own(k):
+        q.append(k)
+        return q
+
+    sums = sum(more([1.0, x[0]])), sum(more((x[1], 2)), more(5.0)), sum(more(x)), sum(own(7), more(0))
+    some = any(more([False, x[0] > 3])), all(more([True, x[0] > 0])), any(more(x > 2))
+    made = sum(v * more(2) for v in more(range(3))), sum((v for v in more(x)), more(1.0))
+    joined = sum([[k] for k in more([1, 2])], more([]))
+    return sums, some, made, joined, max(more([1, 2])), q
+
+
 def keys(x):
     d, names = {"a": 1, "b": 2}, ["a", "b"]
     d[names.pop()] += 10
@@ -104,7 +122,8 @@ def keys(x):
 
 @pytest.mark.parametrize("target", ["cpu", "interp"])
 @pytest.mark.parametrize(
-    "f", [methods, operands, arguments, items, nested, elements, functions, bounds, unpacked, keys]
+    "f",
+    [methods, operands, arguments, items, nested, elements, functions, bounds, unpacked, reductions, keys],
 )
 def test_each_change_is_seen_once(f, target):
     compiled = nt.jit(f, target=target)
