@@ -77,8 +77,8 @@ def _faults(op: Operation) -> Iterator[str]:
         for block in region.blocks:
             if block.parent is not region or any(child.parent is not block for child in block.ops):
                 yield "has a block or operation whose parent link is wrong"
-            if not block.ops and len(region.blocks) == 1 and not op.has_trait(NoTerminator):
-                yield "expects a terminator in its region, but the block is empty"
+            if not block.ops and not op.has_trait(NoTerminator):
+                yield "expects a terminator in its region, but a block is empty"
     try:
         op.verify(verify_nested_ops=False)
     except (VerifyException, ValueError) as error:

@@ -14,6 +14,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
         "nt-differentiate",
         "nt-batch",
         "nt-decompose",
+        "nt-drop-carried",
         "canonicalize",
         "cse",
         "nt-if-to-select",

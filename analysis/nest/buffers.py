@@ -9,6 +9,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.diagnostic import fail
 from ...dialects.nest import AllocOp
+from ...dialects.nt.types import width_of
 from ...dialects.walk import walk
 from .loop_structure import functions
 
@@ -22,7 +23,7 @@ def buffer_name(buffer: SSAValue) -> str:
 
 def buffers_in(function: FuncOp) -> list[SSAValue]:
     """The arguments and the allocations of a function, in the order of the text."""
-    arguments = [a for a in function.body.block.args if isinstance(a.type, MemRefType)]
+    arguments = [a for a in function.body.blocks[0].args if isinstance(a.type, MemRefType)]
     return [*arguments, *(op.memref for op in walk(function) if isinstance(op, AllocOp))]
 
 
@@ -72,8 +73,7 @@ def owner_of(buffer: SSAValue) -> Operation:
 def element_bytes(element: Attribute) -> int:
     if isinstance(element, IndexType):
         return 8
-    width = getattr(element, "bitwidth", None)
-    return -(-(element.width.data if width is None else width) // 8)  # pyright: ignore
+    return -(-width_of(element) // 8)
 
 
 def strides_of(buffer: MemRefType) -> list[int | None]:

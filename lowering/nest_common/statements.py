@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith, cf, func, memref, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, StringAttr, UnitAttr, i1, i64
+from xdsl.dialects.builtin import (
+    ComplexType,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    StringAttr,
+    UnitAttr,
+    i1,
+    i64,
+)
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...analysis.nest.kernels.combiners import combiner_op, zero
@@ -13,6 +22,7 @@ from ...analysis.nest.sets.domains import Domain, LoadGuards, domain_of, may_be_
 from ...analysis.nest.values.linear_forms import Linear, forms_of, linear
 from ...dialects.affine import AffineList
 from ...dialects.attributes import GOES_ON, KIND, SITE
+from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.ext.arith import NO_OVERFLOW
 from ...dialects.nest import AccumulateOp, IndexOp, LoadOp, LookupOp, PrefetchOp, StoreOp
 from ...dialects.nest.common import INDEX
@@ -161,6 +171,11 @@ class Statements:
         needed = self._needed(op)
         if needed is None:
             return self.define(op.result, read())
+        if isinstance(op.result.type, ComplexType):
+            hint = "run nest-expand-complex before"
+            raise fail(
+                op, "a complex number under a condition has no form here", hint=hint, error=LoweringError
+            )
         (result,) = self.branch(needed, [op.result.type], lambda: [read()])
         self.define(op.result, result)
 

@@ -85,6 +85,11 @@ def _store(b: FunctionBuilder, op: memref.StoreOp) -> None:
 
 def _prefetch(b: FunctionBuilder, op: PrefetchOp) -> None:
     """The address may be outside of the buffer."""
+    if not op.isDataCache.value.data & 1:
+        hint = "prefetch into the data cache: memref.prefetch ..., data"
+        raise fail(
+            op, "the instruction cache of this processor is not prefetched", hint=hint, error=LoweringError
+        )
     ref = b.memref(op.memref)
     b.read.add(ref.base)
     pointer = address(b, ref, [b.index(i) for i in op.indices], inbounds=False)

@@ -120,3 +120,11 @@ func.func @no_regions(%x: f32) {
   %r = "scf.while"(%x) : (f32) -> f32
   func.return
 }
+
+// -----
+
+// expected-error @below {{expects a terminator in its region, but a block is empty}}
+func.func @second_block(%x: f32) {
+  cf.br ^bb1
+^bb1:
+}

@@ -169,3 +169,12 @@ func.func @element_of_a_tensor(%y: memref<4xf32>, %t: tensor<4xf32>) {
   }
   func.return
 }
+
+// -----
+
+func.func @complex(%x: memref<complex<f64>>, %c: i1) {
+  // expected-error @below {{a complex number under a condition has no form here}}
+  %a = nest.load %x[] : memref<complex<f64>>
+  nest.accumulate "x" mul %a, %x[] mask %c : memref<complex<f64>>
+  func.return
+}

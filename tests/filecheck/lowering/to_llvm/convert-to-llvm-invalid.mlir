@@ -55,3 +55,11 @@ func.func @kind(%ok: i1) {
   cf.assert %ok, "no" {nestor.kind = "KeyError"}
   func.return
 }
+
+// -----
+
+func.func @instructions(%x: memref<4xf32>, %i: index) {
+  // expected-error @below {{the instruction cache of this processor is not prefetched}}
+  memref.prefetch %x[%i], write, locality<0>, instr : memref<4xf32>
+  func.return
+}
