@@ -12,6 +12,7 @@ _PUBLIC = {
     "spec": ".frontend.interface.spec",
     "custom_call": ".frontend.script.own_calls",
     "trace": ".frontend.jit.driver.trace",
+    "disable_jit": ".frontend.jit.driver.plain_calls",
     "load": ".frontend.jit.driver.load",
     "schedule": ".frontend.jit.driver.schedule",
     "grad": ".frontend.functional.derivatives",

@@ -25,6 +25,7 @@ from .device_calls import (
     loaded_cupy,
 )
 from .jit_function import MAX_SIGNATURES, JitFunction
+from .plain_calls import is_plain
 
 
 class CudaFunction(JitFunction):
@@ -41,7 +42,8 @@ class CudaFunction(JitFunction):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         self._look_again()
         cupy = loaded_cupy()
-        key = None if kwargs or cupy is None else self._plan_key(cupy, args)
+        is_planned = not kwargs and cupy is not None and not is_plain(self.function)
+        key = self._plan_key(cupy, args) if is_planned else None
         if key is not None:
             found = self._planned.get(key, _NEW)
             if found is not None and found is not _NEW and found.is_valid(self):
@@ -49,7 +51,8 @@ class CudaFunction(JitFunction):
                 return found(args)
             if found is _NEW:
                 return self._call_and_plan(cupy, key, args)
-        check_device()
+        if not is_plain(self.function):
+            check_device()
         return super().__call__(*args, **kwargs)
 
     def _forget_all(self) -> None:

@@ -50,6 +50,7 @@ from .adoption import (
     leaves_of_library,
 )
 from .call_arguments import CallArguments
+from .plain_calls import is_plain, may_be_native, plain_call
 
 if TYPE_CHECKING:
     from ...interface.program_parts import Program
@@ -143,6 +144,8 @@ class JitFunction(Specialiser, CallArguments):
         adopted = self._adoption(args, kwargs)
         if adopted is not None:
             return self._call_adopted(adopted)
+        if is_plain(self.function):
+            return plain_call(self.function, args, kwargs, self._has_out)
         keywords = dict(kwargs) if kwargs else {}
         out = None if self._has_out or not kwargs else kwargs.pop("out", None)
         leaves: Leaves = self._leaves(args, kwargs)
@@ -476,7 +479,7 @@ class JitFunction(Specialiser, CallArguments):
         call.long = invocation.fastest > LONG
         call.earlier = self._before(invocation.program)
         entry = native_entry(call, invocation)
-        if entry is not None:
+        if entry is not None and may_be_native(self):
             self._words = fast_call.install(self, type(self).__call__, self._entries, entry)
             self._installed[id(invocation.program)] = entry
 
