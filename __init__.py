@@ -13,6 +13,7 @@ _PUBLIC = {
     "custom_call": ".frontend.script.own_calls",
     "trace": ".frontend.jit.driver.trace",
     "disable_jit": ".frontend.jit.driver.plain_calls",
+    "debug_nans": ".frontend.jit.driver.nan_watch",
     "load": ".frontend.jit.driver.load",
     "schedule": ".frontend.jit.driver.schedule",
     "grad": ".frontend.functional.derivatives",

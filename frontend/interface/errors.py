@@ -25,6 +25,10 @@ class DTypeError(NestorError, TypeError):
     """Element types, or arguments of a call, that do not go together."""
 
 
+class NonFiniteError(NestorError, FloatingPointError):
+    """NaN or an infinity, where `nt.debug_nans()` asks for none."""
+
+
 class IndexRangeError(NestorError, IndexError):
     """An index outside its axis, or too many indices."""
 

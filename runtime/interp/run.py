@@ -11,7 +11,8 @@ Buffers start poisoned, and every access is checked against its buffer: an acces
 `TrapError`, not a negative index. The shuffled mode also runs parallel and bound loops in random order and
 simple vectorized loops in lockstep, statement by statement, and traps on reads of what was never written,
 so that a wrong mark shows. In mode "threads" the threads of a block run by themselves between barriers, and a
-barrier that is missing traps as well (`team.py`).
+barrier that is missing traps as well (`team.py`). In mode "watching" the callable has a `watch`, which notes where the
+first NaN and the first infinity of a run arise (`watching.py`).
 """
 
 from __future__ import annotations
@@ -33,8 +34,9 @@ from .. import scalar_eval
 from ..errors import KernelError
 from .compiler import Compiler
 from .team import Races, TeamCompiler, run_team
+from .watching import WatchingCompiler
 
-MODES = ("program", "shuffled", "threads")
+MODES = ("program", "shuffled", "threads", "watching")
 
 
 class TrapError(NestorError):
@@ -81,8 +83,9 @@ def compile_block(
 
     `unwritten` are the positions of arguments that must not be read before they are written.
     """
-    compiler_type = TeamCompiler if mode == "threads" else Compiler
-    compiler = compiler_type(sites, mode != "program", {**_SUPPORT, "races": Races(_trap_here)})
+    compiler_type = {"threads": TeamCompiler, "watching": WatchingCompiler}.get(mode, Compiler)
+    is_adversarial = mode in ("shuffled", "threads")
+    compiler = compiler_type(sites, is_adversarial, {**_SUPPORT, "races": Races(_trap_here)})
     parameters = [*block.args, *captured]
     source = compiler.function(block, parameters, set(unwritten))
     exec(compile(source, "<nest>", "exec"), compiler.namespace)
@@ -96,6 +99,7 @@ def compile_block(
             kernel(random.Random(seed), *values)
 
     run.source = source  # type: ignore[attr-defined]
+    run.watch = getattr(compiler, "watch", None)  # type: ignore[attr-defined]
     return run
 
 

@@ -25,6 +25,7 @@ from .device_calls import (
     loaded_cupy,
 )
 from .jit_function import MAX_SIGNATURES, JitFunction
+from .nan_watch import is_watched
 from .plain_calls import is_plain
 
 
@@ -42,7 +43,7 @@ class CudaFunction(JitFunction):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         self._look_again()
         cupy = loaded_cupy()
-        is_planned = not kwargs and cupy is not None and not is_plain(self.function)
+        is_planned = not kwargs and cupy is not None and not (is_plain(self.function) or is_watched())
         key = self._plan_key(cupy, args) if is_planned else None
         if key is not None:
             found = self._planned.get(key, _NEW)

@@ -50,7 +50,9 @@ from .adoption import (
     leaves_of_library,
 )
 from .call_arguments import CallArguments
-from .plain_calls import is_plain, may_be_native, plain_call
+from .nan_watch import is_watched, watched_call
+from .native_pause import may_be_native
+from .plain_calls import is_plain, plain_call
 
 if TYPE_CHECKING:
     from ...interface.program_parts import Program
@@ -146,6 +148,8 @@ class JitFunction(Specialiser, CallArguments):
             return self._call_adopted(adopted)
         if is_plain(self.function):
             return plain_call(self.function, args, kwargs, self._has_out)
+        if is_watched():
+            return watched_call(self, args, kwargs)
         keywords = dict(kwargs) if kwargs else {}
         out = None if self._has_out or not kwargs else kwargs.pop("out", None)
         leaves: Leaves = self._leaves(args, kwargs)
@@ -266,6 +270,10 @@ class JitFunction(Specialiser, CallArguments):
             "constants": tuple(sorted(self._constants)),
             "machine": self.machine,
         }
+
+    def for_target(self, target: str) -> JitFunction:
+        """The same function for another target."""
+        return JitFunction(self.function, **{**self.options(), "target": target})
 
     def __repr__(self) -> str:
         return f"<nt.jit of {getattr(self.function, '__qualname__', self.function)}>"

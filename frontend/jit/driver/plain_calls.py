@@ -1,42 +1,18 @@
-"""`nt.disable_jit()`: calls run the Python functions as they are, for a debugger, `print` and tracebacks of one's own lines.
-
-Native calls ask nobody: while there are plain calls in some thread, no function has any, and none is made.
-"""
+"""`nt.disable_jit()`: calls run the Python functions as they are, for debuggers, `print` and one's own tracebacks."""
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Any
-from weakref import WeakSet
 
 import numpy as np
 
-from ...interface.errors import NestorError
 from ...interface.forwarders import ATTRIBUTES
+from .native_pause import asked_for, native_pause
 
-_VARIABLE = "NESTOR_DISABLE_JIT"
-_NATIVE: WeakSet[Any] = WeakSet()
-"""The functions that have native calls."""
-_LOCK = threading.Lock()
-_plain_blocks = 0
-"""How many blocks of `nt.disable_jit()` run now, in all threads."""
-
-
-def _from_environment() -> bool:
-    """Whether NESTOR_DISABLE_JIT asks for plain calls. Raises the diagnostic for other values than 0 and 1."""
-    given = os.environ.get(_VARIABLE, "")
-    if given not in ("", "0", "1"):
-        raise NestorError(
-            f"{_VARIABLE} is {given!r}", hint="1: functions run as plain Python; 0: they are compiled"
-        )
-    return given == "1"
-
-
-_FOR_ALL = _from_environment()
+_FOR_ALL = asked_for("NESTOR_DISABLE_JIT", "functions run as plain Python")
 _disabled: ContextVar[bool] = ContextVar("_disabled", default=_FOR_ALL)
 
 
@@ -53,34 +29,17 @@ def disable_jit(disable: bool = True) -> Iterator[None]:
     Derivatives, `nt.vmap` and `nt.checkpoint` are made of compiled functions, and stay so; so do `low.compile()` and what
     `nt.load` gives.
     """
-    global _plain_blocks
-    token = _disabled.set(disable)
-    with _LOCK:
-        _plain_blocks += disable
-        functions = list(_NATIVE) if disable else []
-        _NATIVE.difference_update(functions)
-    try:
-        for function in functions:
-            function._leave_native()
-        yield
-    finally:
-        with _LOCK:
-            _plain_blocks -= disable
-        _disabled.reset(token)
+    with native_pause() if disable else nullcontext():
+        token = _disabled.set(disable)
+        try:
+            yield
+        finally:
+            _disabled.reset(token)
 
 
 def is_plain(function: Callable[..., Any]) -> bool:
     """Whether a call of this function runs it as it is now: not what Nestor itself made of others."""
     return _disabled.get() and vars(function).keys().isdisjoint(ATTRIBUTES)
-
-
-def may_be_native(function: Any) -> bool:
-    """Whether native calls of a jitted function may be made now; it is told when they are to go."""
-    with _LOCK:
-        if _plain_blocks or _disabled.get():
-            return False
-        _NATIVE.add(function)
-        return True
 
 
 def plain_call(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from functools import partial
 from io import StringIO
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     Schedule = Sequence[SequenceOp] | None
 
 TARGETS = ("cpu", "cuda", "cuda-sim", "interp")
+WATCHES: ContextVar[list[Any] | None] = ContextVar("WATCHES", default=None)
+"""Where there is a list, programs for the interpreter watch for NaN and infinities, and put what notes them there."""
 
 LEVELS: dict[str, tuple[str, ...]] = {
     "nt": (),
@@ -216,7 +219,10 @@ def _build_interp(module: ModuleOp, name: str, schedule: Schedule, machine: str 
     for sequence in schedule or ():
         apply_sequence(sequence, lowered)
     function = _function(lowered, name)
-    run = compile_nest(function)
+    watches = WATCHES.get()
+    run = compile_nest(function, mode="program" if watches is None else "watching")
+    if watches is not None:
+        watches.append(run.watch)  # pyright: ignore
     sites = _site_entries(site_table(check_sites(function)))
 
     def kernel(arguments: Sequence[Any]) -> None:
