@@ -11,13 +11,14 @@ different iterations of the loop (the surrounding loops being in the same iterat
 Instances, loop bounds, domains and indices become integer sets (`integer_sets.py`) and isl decides whether
 they are empty; most queries of pointwise nests are answered without it. Conservative where something is not
 affine: a value computed inside the loop may be any number, a masked statement may run, buffers seen through
-different views may overlap anywhere, and an operation that is not known may touch every buffer.
+different views may overlap anywhere, and an operation that is not known may touch every buffer. Loads count where a
+statement needs them: in the iterations that a masked split adds, nobody sees what they read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING
@@ -27,7 +28,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineDimExpr, AffineExpr
 
 from ....dialects.affine import AffineList, dims_of, linear_terms
-from ....dialects.nest import AccumulateOp, ForOp, IfOp
+from ....dialects.nest import AccumulateOp, ForOp, IfOp, LoadOp
 from ....dialects.walk import walk
 from ..loop_structure import enclosing_function, enclosing_loops, is_inside
 from .accesses import (
@@ -40,6 +41,7 @@ from .accesses import (
     is_private,
     may_overlap,
 )
+from .domains import EVERYWHERE, LoadGuards
 from .integer_sets import is_extent_like
 
 if TYPE_CHECKING:
@@ -99,6 +101,7 @@ class Dependences:
 
     def __init__(self, op: Operation):
         self._scope = op
+        self._guards = LoadGuards()
         self._known: dict[Operation, list[Access]] = {}
         self._carried: dict[ForOp, list[Dependence]] = {}
         self._sets: dict[tuple[Access, Access], Distances] = {}
@@ -259,8 +262,17 @@ class Dependences:
 
         if (first, second) not in self._sets:
             loops = _common_loops(first.op, second.op)
-            self._sets[first, second] = Distances(first, second, loops, _loops_around_buffer(first))
+            ends = self._where_needed(first), self._where_needed(second)
+            self._sets[first, second] = Distances(*ends, loops, _loops_around_buffer(first))
         return self._sets[first, second]
+
+    def _where_needed(self, access: Access) -> Access:
+        """A load with what holds wherever a statement that uses it runs: elsewhere nobody sees what it reads."""
+        if not isinstance(access.op, LoadOp):
+            return access
+        first, *others = self._guards.of(access.op) or (EVERYWHERE,)
+        shared = [c for c in first.constraints if all(c in other.constraints for other in others)]
+        return replace(access, where=AffineList.of(*shared)) if shared else access
 
     def _conflicts(self, loop: ForOp) -> Iterator[tuple[Access, Access]]:
         """Pairs of accesses inside `loop` in program order, one of them a write, to buffers that may overlap."""
