@@ -12,7 +12,7 @@ from nestor.analysis.nest.sets.accesses import accesses_of
 from nestor.analysis.nest.sets.dependence import analyse
 from nestor.analysis.nest.sets.distances import SIGNS
 from nestor.dialects.affine import constant_of
-from nestor.dialects.nest import ForOp, IfOp
+from nestor.dialects.nest import ForOp, IfOp, LoadOp
 from nestor.dialects.parse import parse_module
 from nestor.tools.opt_tool.context import make_tool_context
 from xdsl.dialects import arith
@@ -118,11 +118,18 @@ def instances(function):
                 if taken is not None:
                     yield from run(taken.block, values)
             for access in by_op.get(op, ()):
-                if access.where is not None and min(evaluate(access.where, values)) < 0:
-                    continue
-                yield access, values, tuple(evaluate(access.indices, values))
+                if happens(access.op, values):
+                    yield access, values, tuple(evaluate(access.indices, values))
 
     return list(run(function.body.block, {}))
+
+
+def happens(op, values) -> bool:
+    """Whether a statement runs, and of a load whether one that uses it does: these stand in one body."""
+    if isinstance(op, LoadOp):
+        users = [use.operation for use in op.result.uses]
+        return not users or any(happens(user, values) for user in users)
+    return op.where is None or min(evaluate(op.where, values)) >= 0
 
 
 def holds(condition, values) -> bool:

@@ -229,7 +229,8 @@ class Dependences:
         apart = not (loops and _same_element_same_iteration(first, second, loops))
         possible = _orders_in_one_iteration(first, second)
         together = any(possible) and (
-            _always_meet(first, second) or self._distances(first, second).same_iteration()
+            _always_meet(self._where_needed(first), self._where_needed(second))
+            or self._distances(first, second).same_iteration()
         )
         for (source, sink, backward), runs_before in zip(ways, possible, strict=False):
             ends = (source.op, sink.op, kind_of(source, sink), source.buffer, tuple(loops))

@@ -32,6 +32,7 @@ What decides, in this order:
   in all of them. Only where eight blocks for each multiprocessor are left, and one where doubles are divided
   or a function of them is computed; at most 2 where that is done to floats, twice or more, in rows of unknown length.
 
+Tiles of less than a warp, as windows are, are one after the other: the threads are those of the loops around them.
 Few rows that are read across (a table of triples, transposed) are all the same thread's: what it reads lies side by side.
 Extents known at run time only count as large. nvFuser's pointwise scheduler decides by the same quantities.
 """
@@ -62,7 +63,7 @@ from ....analysis.nest.sets.access_patterns import (
 from ....analysis.nest.sets.dependence import Dependences
 from ....analysis.nest.values.trip_counts import extent_of
 from ....dialects.affine import AffineList, linear_terms
-from ....dialects.nest import ForOp, LoadOp, StoreOp
+from ....dialects.nest import LANES, ForOp, LoadOp, StoreOp
 from ...nest.loops.reorder import reorder, why_not_reorder
 from ...nest.loops.split import split, why_not_split
 from ...nest.mapping.bind import bind
@@ -80,6 +81,9 @@ MOST_UNROLLED = 4
 
 _LONG = ("math.", "arith.divf")
 """Operations that are subroutines for doubles, and for some floats."""
+
+MANY_THREADS = 128
+"""Iterations of loops around small tiles that are threads of one block, at least, where there are so many."""
 
 BLOCKS_LEFT = 8
 """Minimum number of blocks for threads to take more than one vector: this many of 256 threads run at the same time."""
@@ -173,7 +177,26 @@ def bind_pointwise(band: list[ForOp], block: int, gpu: Gpu, steps: Steps) -> boo
     outer = band[:-2]
     if any(extent_of(loop) is None for loop in outer[1:]):
         return False
-    return _bind_rows(outer, band[-2], band[-1], block, gpu, steps)
+    outer, row = _rows_of_small_tiles(outer, band[-2], band[-1], steps)
+    return _bind_rows(outer, row, band[-1], block, gpu, steps)
+
+
+def _rows_of_small_tiles(
+    outer: list[ForOp], row: ForOp, column: ForOp, steps: Steps
+) -> tuple[list[ForOp], ForOp]:
+    """The loops around rows, and the rows. Where the two innermost loops have less than a warp of iterations (a
+    window of 2 x 2), threads are those of the loops around them."""
+    tile = [extent_of(row), extent_of(column)]
+    if not outer or None in tile or prod(n for n in tile if n is not None) >= LANES:
+        return outer, row
+    order = [row, *outer, column]
+    if why_not_reorder(order, new_bounds=False) is not None:
+        return outer, row
+    steps.do(reorder, order)
+    last = len(outer) - 1
+    while last > 0 and prod(extent_of(loop) or 1 for loop in outer[last:]) < MANY_THREADS:
+        last -= 1
+    return [row, *outer[:last]], joined(outer[last:], steps)[0]
 
 
 def _store_once(column: ForOp, steps: Steps) -> None:
@@ -252,6 +275,7 @@ def _bind_rows(outer: list[ForOp], row: ForOp, column: ForOp, block: int, gpu: G
     unrolled = 1
     while (
         2 * unrolled <= traffic.most_unrolled
+        and (extent is None or unrolled * shape(lanes)[1] < extent)
         and (traffic.shared_by_rows or 2 * unrolled * lanes * traffic.bytes_read <= IN_FLIGHT)
         and not _is_below(blocks(lanes, 2 * unrolled), BLOCKS_LEFT * gpu.multiprocessors)
     ):

@@ -185,3 +185,53 @@ func.func @doubles(%x: memref<10000000xf64>, %y: memref<10000000xf64>) {
   }
   func.return
 }
+
+// -----
+
+// Windows of 2 x 2, in place: the threads are the windows of an image, the rows in them blocks.
+// CHECK-LABEL: @windows
+// CHECK: nest.for "m_i" [[B:%\S+]] = 0 to 4096 bind "block.z" {
+// CHECK-NEXT: nest.for "k_l.o" {{%\S+}} = 0 to 1 bind "block.y" {
+// CHECK-NEXT: nest.for "n.o.o" {{%\S+}} = 0 to 1 bind "block.x" {
+// CHECK-NEXT: nest.for "k_l.i" {{%\S+}} = 0 to 256 bind "thread.y" {
+// CHECK-NEXT: nest.for "n.o.i" {{%\S+}} = 0 to 1 bind "thread.x" {
+// CHECK-NEXT: nest.for "n.i" {{%\S+}} = 0 to 2 vectorized(2) {
+// CHECK: nest.store {{.*}} floordiv 2048, {{.*}} < 225)
+func.func @windows(%y: memref<2048x15x15xf32>, %x: memref<2048x30x30xf32>) {
+  nest.for "i" %i = 0 to 2048 {
+    nest.for "k" %k = 0 to 15 {
+      nest.for "l" %l = 0 to 15 {
+        nest.for "m" %m = 0 to 2 {
+          nest.for "n" %n = 0 to 2 {
+            %a = nest.load %y[%i, %k, %l] : memref<2048x15x15xf32>
+            %b = nest.load %x[%i, 2 * %k + %m, 2 * %l + %n] : memref<2048x30x30xf32>
+            %c = arith.mulf %a, %b : f32
+            nest.store %c, %x[%i, 2 * %k + %m, 2 * %l + %n] : memref<2048x30x30xf32>
+          }
+        }
+      }
+    }
+  }
+  func.return
+}
+
+// -----
+
+// Few rows: no vectors in flight beyond them.
+// CHECK-LABEL: @few_rows
+// CHECK: nest.for "j.o" {{%\S+}} = 0 to 1 bind "block.y" {
+// CHECK: nest.for "j.i" {{%\S+}} = 0 to 4 bind "thread.y" {
+// CHECK-NOT: unrolled
+func.func @few_rows(%x: memref<20000x3x64xf32>, %b: memref<64xf32>, %y: memref<20000x3x64xf32>) {
+  nest.for "i" %i = 0 to 20000 {
+    nest.for "j" %j = 0 to 3 {
+      nest.for "k" %k = 0 to 64 {
+        %a = nest.load %x[%i, 2 - %j, %k] : memref<20000x3x64xf32>
+        %c = nest.load %b[%k] : memref<64xf32>
+        %s = arith.addf %a, %c : f32
+        nest.store "y" %s, %y[%i, %j, %k] : memref<20000x3x64xf32>
+      }
+    }
+  }
+  func.return
+}
