@@ -259,7 +259,14 @@ def sizes() -> tuple[int, int]:
 _PARTS = ("analysis", "dialects", "frontend", "lowering", "runtime", "transforms")
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _LIBRARIES = ("xdsl", "llvmlite", "islpy")
-_OWN_SETTINGS = ("NESTOR_CACHE", "NESTOR_POOL", "NESTOR_FAST_CALL")
+_OWN_SETTINGS = (
+    "NESTOR_CACHE",
+    "NESTOR_POOL",
+    "NESTOR_FAST_CALL",
+    "NESTOR_LOG",
+    "NESTOR_DEBUG",
+    "NESTOR_DISABLE",
+)
 
 
 @functools.cache

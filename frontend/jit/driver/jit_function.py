@@ -160,6 +160,8 @@ class JitFunction(Specialiser, CallArguments):
             key = None if call is None else (inputs.key, self._signature_key(call[0], call[1]))
         invocation = self._invocations.get(key)
         if call is None or invocation is None or not self._still_valid(invocation.program):
+            if invocation is not None and not self._still_valid(invocation.program):
+                self._log.tell("guards", "what it reads outside has changed")
             symbol = next((v for v in leaves[1] if hasattr(type(v), "called_by_trace")), None)
             # A traced function calls this one: its source is compiled instead of the call.
             if symbol is not None:
@@ -465,7 +467,7 @@ class JitFunction(Specialiser, CallArguments):
                 self._install_entry(invocation, leaves, values, args, keywords)
         except Exception as error:
             self._can_be_native = False
-            self._log.append(f"calls stay in Python: {type(error).__name__}: {error}")
+            self._log.note("guards", f"calls stay in Python: {type(error).__name__}: {error}")
 
     def _install_entry(
         self,
@@ -549,7 +551,7 @@ class JitFunction(Specialiser, CallArguments):
             with COMPILING:
                 again, *_ = self._lower(program.arguments, self._types(*call), call[1], program.inputs)
             again.remarks, program = program.remarks, again
-        return explain(program, self.target, self._log, found is not None, self.machine, strategies)
+        return explain(program, self.target, self._log.lines, found is not None, self.machine, strategies)
 
 
 def _is_time(invocation: Invocation) -> bool:

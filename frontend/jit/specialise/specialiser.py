@@ -7,6 +7,7 @@ disk has. Nothing here imports xDSL or LLVM before something is compiled.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -33,6 +34,8 @@ from ...interface.spec import ScalarSpec
 from ...interface.static_values import is_object
 from ..disk import stored_programs as disk
 from .arguments import seems_to_write
+from .dump import is_dumping
+from .history import History
 from .opened_integers import names_to_open, with_opened
 from .options import dynamic_mode, fastmath_flags, machine_name, names_a_machine, strict_mode
 
@@ -119,7 +122,7 @@ class Specialiser(fast_call.NativeCallable):
         self._rigid: set[Any] = set()
         self._open: dict[frozenset[str], bool] = {}
         """The sets of integers that were to be numbers of the run, and whether there are such programs."""
-        self._log: list[str] = []
+        self._log = History(getattr(function, "__qualname__", "function"))
         self._entries: dict[int, fast_call.Entry] = {}
         self._words: Any = None
         """What native calls look at, once there are entries."""
@@ -182,7 +185,7 @@ class Specialiser(fast_call.NativeCallable):
         try:
             program, kernel = self._compile_for(as_open, values)
         except NestorError as error:
-            self._log.append(f"{', '.join(sorted(names))}: a program for each value: {error}")
+            self._log.note("guards", f"{', '.join(sorted(names))}: a program for each value: {error}")
             program = kernel = None
         found = self._find(as_open)
         self._open[names] = found is not None and self._baked == baked and found[0] is program
@@ -233,6 +236,7 @@ class Specialiser(fast_call.NativeCallable):
         request = self._request(*asked)
         baked, rigid = set(self._baked), self._rigid.copy()
         program, types, values = self._lower(self._pattern(types), types, values, inputs)
+        began = time.perf_counter()
         try:
             with listening(program.remarks.append):
                 kernel, _ = build(program.module, program.name, self.target, machine=self.machine)
@@ -240,9 +244,12 @@ class Specialiser(fast_call.NativeCallable):
             if [a.extents for a in program.arguments] == [t.extents for t in types]:
                 raise
             # Nobody asked for unknown extents: what cannot be compiled for all of them is compiled for these.
-            self._log.append(f"compiled again with more known: {error.diagnostic.message}")
+            self._log.note("compile", f"compiled again with more known: {error.diagnostic.message}")
             self._rigid.update((without_extents(types), without_extents(asked[0])))
             return self._compile_for(types, values, program.inputs, asked)
+        self._log.tell(
+            "compile", f"lowered for {self.target} in {(time.perf_counter() - began) * 1e3:.0f} ms"
+        )
         if program.may_change and calls_python(program.module) and getattr(kernel, "sites", True):
             raise UnsupportedError(
                 "a function that changes objects of its arguments, prints or calls Python, and may raise is not supported: "
@@ -255,8 +262,10 @@ class Specialiser(fast_call.NativeCallable):
             family = without_extents(program.arguments)
             is_rigid = family not in rigid and family in self._rigid
             reason = disk.store(request, program, kernel, baked=sorted(self._baked - baked), rigid=is_rigid)
-            if reason is not None:
-                self._log.append(f"not kept on the disk: {reason}")
+            if reason is None:
+                self._log.tell("cache", "kept on the disk")
+            else:
+                self._log.note("cache", f"not kept on the disk: {reason}")
         return self._kept(program, kernel)
 
     def _kept(self, program: Program, kernel: Kernel) -> tuple[Program, Kernel]:
@@ -281,7 +290,7 @@ class Specialiser(fast_call.NativeCallable):
             rarest = next((one for key, one in self._recent.items() if key not in native), program)
             if rarest is not program:
                 self._forget(rarest)
-                self._log.append(f"forgotten: {', '.join(map(str, rarest.arguments))}")
+                self._log.note("cache", f"forgotten: {', '.join(map(str, rarest.arguments))}")
         return program, kernel
 
     def _note_call(self, program: Program) -> None:
@@ -318,7 +327,7 @@ class Specialiser(fast_call.NativeCallable):
         if any(map(is_open, types)):
             return None
         is_kept = self.target == "cpu" and self._on_disk and isinstance(self.function, FunctionType)
-        if not is_kept or not disk_cache.is_on():
+        if not is_kept or not disk_cache.is_on() or is_dumping():
             return None
         options = (self.strict, self.boundscheck, self.fastmath, self.machine, self._writes())
         return disk.Request(self.function, options, self._pattern(types), values)  # pyright: ignore
@@ -353,8 +362,8 @@ class Specialiser(fast_call.NativeCallable):
         for name in found.baked:
             self._baked.add(name)
             self._leave_native()
-        self._log.append(
-            f"taken from the disk for {', '.join(map(str, program.arguments)) or 'no arguments'}"
+        self._log.note(
+            "cache", f"taken from the disk for {', '.join(map(str, program.arguments)) or 'no arguments'}"
         )
         return self._kept(program, kernel)
 
@@ -426,10 +435,10 @@ class Specialiser(fast_call.NativeCallable):
                 )
                 _grant_fastmath(program.module, self.fastmath)
                 names = ", ".join(map(str, program.arguments))
-                self._log.append(f"compiled for {names or 'no arguments'}")
+                self._log.note("compile", f"compiled for {names or 'no arguments'}")
                 return program, *((types, values) if outside is None else (outside.types, outside.values))
             except Respecialise as request:
-                self._log.append(f"compiled again with more known: {request}")
+                self._log.note("compile", f"compiled again with more known: {request}")
                 if request.writes or request.objects:
                     raise
                 if outside is not None:

@@ -13,6 +13,8 @@ from ...interface.errors import UnsupportedError
 from ...values.exceptions import registered
 from ..call.cpu_kernel import CpuKernel, FrozenDescription
 from ..call.kernel_errors import kernel_error
+from .dump import dump, is_dumping
+from .history import is_heard, tell
 from .machines import check_runs, cpu_of, gpu_of, masked
 
 if TYPE_CHECKING:
@@ -156,6 +158,32 @@ def build(
     base, colon, options = target.partition(":")
     if base not in TARGETS or (colon and base != "cuda-sim"):
         raise UnsupportedError(f"no target '{target}'", hint=f"targets: {', '.join(TARGETS)}")
+    if is_dumping():
+        folder = dump(module, name, base, schedule, machine)
+        tell("compile", f"{name}: levels are in {folder}")
+    tell("fusion", lambda: f"{name}: {_fusions(module)}")
+    if is_heard("schedule"):
+        from ....transforms.schedulers.strategies import APPLIED, Tried, watching
+
+        def note(tried: Tried) -> None:
+            if tried.outcome is APPLIED:
+                tell("schedule", f"{name}: {tried.nest}: {tried.strategy.name}")
+
+        with watching(note):
+            return _build(module, name, base, options if colon else None, schedule, arch, machine, target)
+    return _build(module, name, base, options if colon else None, schedule, arch, machine, target)
+
+
+def _build(
+    module: ModuleOp,
+    name: str,
+    base: str,
+    options: str | None,
+    schedule: Schedule,
+    arch: str | None,
+    machine: str | None,
+    target: str,
+) -> tuple[Kernel, Any]:
     if base == "cuda":
         return _build_cuda(module, name, schedule, arch, machine)
     if arch is not None:
@@ -164,8 +192,21 @@ def build(
             hint=f'compile(target="cuda", arch={arch!r})',
         )
     if base == "cuda-sim":
-        return _build_simulated(module, name, schedule, options if colon else None, machine)
+        return _build_simulated(module, name, schedule, options, machine)
     return _BUILDERS[base](module, name, schedule, machine)
+
+
+def _fusions(module: ModuleOp) -> str:
+    """What becomes one nest each."""
+    from ....dialects.nt import FusionOp
+
+    lowered = lowered_copy(module, ("to-fusions",))
+    fusions = [op for op in lowered.walk() if isinstance(op, FusionOp)]
+    texts = [
+        f"{op.label.data}: {', '.join(inner.name.removeprefix('nt.') for inner in list(op.body.block.ops)[:-1])}"
+        for op in fusions
+    ]
+    return f"{len(texts)} fusions" + "".join(f"\n  {text}" for text in texts)
 
 
 def _build_cpu(module: ModuleOp, name: str, schedule: Schedule, machine: str | None) -> tuple[Kernel, Any]:
