@@ -3,6 +3,8 @@
 import gc
 import os
 
+import pytest
+
 pytest_plugins = ["skip_report"]
 
 os.environ["NESTOR_CACHE"] = os.environ.get("NESTOR_TEST_CACHE", "0")
@@ -20,3 +22,11 @@ def pytest_collection_finish(session):
     """The modules and the tests themselves stay to the end."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture
+def collected_quickly():
+    """For tests that collect garbage: what other tests have left is not looked through, which takes seconds each time."""
+    gc.freeze()
+    yield
+    gc.unfreeze()

@@ -61,7 +61,7 @@ IDLE_WITHOUT: dict[str, tuple[str, ...]] = {
     "nt-batch": ("nt.batch",),
     "nt-decompose": ("nt.composite",),
     "nt-if-to-select": ("scf.if",),
-    "nt-drop-carried": ("scf.for", "scf.while"),
+    "nt-drop-carried": ("scf.for", "scf.while", "scf.if"),
     "nt-hoist": ("scf.for", "scf.while"),
     "nt-unroll-swaps": ("scf.for",),
     "nt-split-reductions": ("nt.reduce",),

@@ -9,6 +9,8 @@ import pytest
 from nestor import nn
 from nestor.frontend.interface.errors import DTypeError, UnsupportedError
 
+pytestmark = pytest.mark.usefixtures("collected_quickly")
+
 
 def integers(*shape, dtype="f4", seed=0, constant=False):
     """Small integers, so that every order of a sum gives the same bits."""

@@ -7,6 +7,8 @@ import nestor as nt
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.usefixtures("collected_quickly")
+
 
 def differences(x, n):
     return np.diff(x, n)

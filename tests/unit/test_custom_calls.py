@@ -14,6 +14,8 @@ from nestor.runtime.numpy_calls import NUMPY_CALLS
 from nestor.tools.docs import numpy_coverage as numpy_docs
 from parsed import parse_module
 
+pytestmark = pytest.mark.usefixtures("collected_quickly")
+
 TARGETS = ("cpu", "interp")
 
 

@@ -3,7 +3,10 @@
 import gc
 
 import numpy as np
+import pytest
 from nestor.runtime.pool import ALIGNMENT, PAGE, PLACE, ResultPool
+
+pytestmark = pytest.mark.usefixtures("collected_quickly")
 
 MEGABYTE = 1 << 20
 SHAPE, DTYPE = (512, 1024), np.dtype("f4")

@@ -53,7 +53,8 @@ class NtDropCarriedPass(ModulePass):
 
 def drop_carried(function: FuncOp) -> None:
     """Put loops and branches without what nobody reads in place of those that have such values."""
-    _drop_in(function.body.block, live_values(function))
+    if any(isinstance(op, CONTROL) for op in function.body.block.ops):
+        _drop_in(function.body.block, live_values(function))
 
 
 def _drop_in(block: Block, live: set[SSAValue]) -> None:

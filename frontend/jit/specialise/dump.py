@@ -1,6 +1,7 @@
 """NESTOR_DUMP=folder: every level of every program that is compiled, as files to read.
 
-folder/f-0/nt.mlir, nt-fused.mlir, nest.mlir, llvm-ir.ll, asm.s; for GPUs gpu.mlir and cuda.cu. Each file is whole or absent.
+Each function gets a folder, `f-0`, with nt.mlir, nt-fused.mlir, nest.mlir, llvm-ir.ll, asm.s; for GPUs gpu.mlir, cuda.cu.
+Each file is whole or absent.
 """
 
 from __future__ import annotations
