@@ -8,15 +8,10 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ....dialects.diagnostic import NestorError
-
-if TYPE_CHECKING:
-    from xdsl.dialects.builtin import ModuleOp
-
-    from .stages import Schedule
 
 VARIABLE = "NESTOR_DUMP"
 _FOR_ALL = {"nt": "mlir", "nt-fused": "mlir"}
@@ -29,21 +24,19 @@ def is_dumping() -> bool:
     return bool(os.environ.get(VARIABLE))
 
 
-def dump(module: ModuleOp, name: str, target: str, schedule: Schedule, machine: str | None) -> Path:
-    """Write the levels of a program to a folder of its own, which is returned.
+def dump(name: str, target: str, text_of: Callable[[str], str]) -> Path:
+    """Write the levels of a program, whose texts `text_of` makes, to a folder of its own, which is returned.
 
     A level that the program cannot be lowered to has the diagnostic in its file. Raises the diagnostic where nothing can be
     written.
     """
-    from .stages import text_of
-
     try:
         folder = _new_folder(
             Path(os.environ[VARIABLE]), re.sub(r"[^\w.-]+", "_", name).strip("_") or "program"
         )
         for level, ending in {**_FOR_ALL, **_OF_TARGET[target]}.items():
             try:
-                text = text_of(module, level, schedule, machine)
+                text = text_of(level)
             except NestorError as error:
                 level, text = f"{level}.error", str(error)
             part = folder / f".{level}.part"

@@ -159,7 +159,7 @@ def build(
     if base not in TARGETS or (colon and base != "cuda-sim"):
         raise UnsupportedError(f"no target '{target}'", hint=f"targets: {', '.join(TARGETS)}")
     if is_dumping():
-        folder = dump(module, name, base, schedule, machine)
+        folder = dump(name, base, lambda level: text_of(module, level, schedule, machine))
         tell("compile", f"{name}: levels are in {folder}")
     tell("fusion", lambda: f"{name}: {_fusions(module)}")
     if is_heard("schedule"):
