@@ -155,3 +155,24 @@ def test_the_mask_of_dropout_is_drawn_again_and_never_stored():
         expected = (d_h @ w.T, x.T @ d_h, (t * kept).T @ d_z)
         for made, right in zip(gradients(*arrays, key), expected, strict=True):
             np.testing.assert_allclose(made, right, rtol=2e-4, atol=2e-4)
+
+
+def test_strided_rows_with_padding():
+    """The rows of a tile of sums over windows are inside of its columns: channels after places."""
+
+    def loss(x, w):
+        return np.sin(nn.conv1d(x, w, stride=2, padding=1)).sum()
+
+    for shape in ((3, 4, 7), (2, 6, 9), (1, 1, 2)):
+        x, w = RNG.normal(size=shape), RNG.normal(size=(3, shape[1], 3))
+        value, gradients = nt.value_and_grad(loss, (0, 1))(x, w)
+
+        np.testing.assert_allclose(value, loss(x, w), rtol=1e-12)
+        for k, (array, gradient) in enumerate(zip((x, w), gradients, strict=True)):
+            for at in np.ndindex(array.shape):
+                both = []
+                for step in (STEP, -STEP):
+                    moved = [x.copy(), w.copy()]
+                    moved[k][at] += step
+                    both.append(loss(*moved))
+                np.testing.assert_allclose(gradient[at], (both[0] - both[1]) / (2 * STEP), atol=TOLERANCE)

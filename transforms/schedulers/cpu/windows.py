@@ -95,11 +95,11 @@ def tile_windows(
     row, shape = _shape(windows, lanes, cpu.registers)
     width, borders = shape.vectors * lanes, borders_of(windows.sums, windows.moving)
     at = None if row is None else windows.results.index(row)
+    lane = windows.results.index(windows.column)  # one_nest makes it the last one
     try:
         results = one_nest(windows, steps)
         if results is None:
             return False
-        lane = windows.results.index(windows.column)
         chosen = None if at is None else results[at - (at > lane)]
         made = _tile(results, chosen, Shape(shape.rows, width), windows, steps)
     except NestorError:
