@@ -22,7 +22,9 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     not the array's); `constants` (parameters whose arrays, which must be read-only, never change: what is computed
     from them alone, such as weights in the order in which a product reads them, is computed once per array, on target
     "cpu"; whoever changes an array all the same gets old results); `machine` (a name of analysis/machine.py, such as
-    "skylake" or "rtx4090": what is scheduled and compiled for in place of this machine, see docs/machines.md).
+    "skylake" or "rtx4090": what is scheduled and compiled for in place of this machine, see docs/machines.md);
+    `fallback` ("numpy": what is refused runs as the plain function, with one RuntimeWarning for each reason;
+    "compile-later": so do calls whose program a thread is still compiling; see docs/executor.md).
     """
     known = JitFunction.__init__.__kwdefaults__ or {}
     if unknown := [name for name in options if name not in known]:

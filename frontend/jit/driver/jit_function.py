@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ....dialects.diagnostic import NestorError
 from ....runtime.collector import collector_paused
 from ....runtime.cpu import fast_call
 from ...interface.argument_types import (
@@ -50,6 +51,7 @@ from .adoption import (
     leaves_of_library,
 )
 from .call_arguments import CallArguments
+from .fallback import Fallback, Unserved, fallback_mode
 from .nan_watch import is_watched, watched_call
 from .native_pause import may_be_native
 from .plain_calls import is_plain, plain_call
@@ -97,10 +99,14 @@ class JitFunction(Specialiser, CallArguments):
         boundscheck: bool = True,
         constants: str | Iterable[str] = (),
         machine: str | None = None,
+        fallback: str | None = None,
     ):
         function = function.function if isinstance(function, JitFunction) else plain_function(function)
         functools.update_wrapper(self, function)
         super().__init__(function, target, dynamic, fastmath, strict, boundscheck, machine)
+        mode = fallback_mode(fallback, strict, target)
+        name = getattr(function, "__name__", "the function")
+        self._fallback = None if mode is None else Fallback(mode, name, self._log.append)
         given = (static_argnums, static_argnames, constants)
         self._static_options = [one if isinstance(one, int | str) else tuple(one) for one in given]
         self._invocations: dict[Any, Invocation] = {}
@@ -142,8 +148,26 @@ class JitFunction(Specialiser, CallArguments):
             self._take_signature()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._fallback is None:
+            return self._call(args, kwargs)
+        try:
+            return self._call(args, dict(kwargs))
+        except Unserved as unserved:
+            refusal = unserved.refusal
+        if "out" in kwargs and not self._has_out:  # the plain function takes none
+            if refusal is not None:
+                raise refusal
+            return self._call(args, kwargs, now=True)
+        self._fallback.warn(refusal)
+        return self.function(*args, **kwargs)
+
+    def _call(self, args: tuple, kwargs: dict[str, Any], now: bool = False) -> Any:
+        """Answer a call by a program. Raises Unserved where the plain function is to answer it: nothing has run then."""
         self._look_again()
-        adopted = self._adoption(args, kwargs)
+        try:
+            adopted = self._adoption(args, kwargs)
+        except UnsupportedError as refusal:
+            raise self._unserved(refusal) from None
         if adopted is not None:
             return self._call_adopted(adopted)
         if is_plain(self.function):
@@ -152,7 +176,10 @@ class JitFunction(Specialiser, CallArguments):
             return watched_call(self, args, kwargs)
         keywords = dict(kwargs) if kwargs else {}
         out = None if self._has_out or not kwargs else kwargs.pop("out", None)
-        leaves: Leaves = self._leaves(args, kwargs)
+        try:
+            leaves: Leaves = self._leaves(args, kwargs)
+        except UnsupportedError as refusal:
+            raise self._unserved(refusal) from None
         key = asked = self._signature_key(leaves[0], leaves[1])
         call: Leaves | None = leaves
         if self._inputs and (inputs := self._inputs.get(asked)) is not None:
@@ -167,11 +194,10 @@ class JitFunction(Specialiser, CallArguments):
             if symbol is not None:
                 return symbol.called_by_trace(self, args, keywords)
             try:
-                with COMPILING, collector_paused():
-                    invocation, call = self._specialise(asked, leaves)
+                invocation, call = self._served(asked, leaves, now)
             except Respecialise as request:  # the attributes of objects are wanted
                 self._learn(request)
-                return self(*args, **keywords)
+                return self(*args, **keywords) if self._fallback is None else self._call(args, keywords, now)
         else:
             self._hits += 1
             self._note_call(invocation.program)
@@ -181,6 +207,39 @@ class JitFunction(Specialiser, CallArguments):
         if _is_time(invocation) and type(call) is tuple:
             self._install(invocation, leaves, call[1], args, keywords)
         return result
+
+    def _served(self, asked: Any, leaves: Leaves, now: bool) -> tuple[Invocation, Leaves]:
+        """How a call is answered that is not known yet. Raises Unserved where the plain function is to answer it."""
+        fallback = self._fallback
+        if fallback is None:
+            with COMPILING, collector_paused():
+                return self._specialise(asked, leaves)
+        refusal = fallback.is_known(asked)
+        if refusal is not None:
+            raise Unserved(refusal)
+        if fallback.later and not now:
+            fallback.make(asked, lambda: self._make(asked, leaves))
+            raise Unserved(None)
+        try:
+            with COMPILING, collector_paused():
+                found = self._specialise(asked, leaves)
+        except NestorError as error:
+            fallback.refuse(asked, error)
+            raise Unserved(error) from None
+        fallback.accept(asked)
+        return found
+
+    def _make(self, asked: Any, leaves: Leaves) -> None:
+        """Make the program of a call, for later ones: what a thread does."""
+        try:
+            with COMPILING, collector_paused():
+                self._specialise(asked, leaves)
+        except Respecialise as request:  # the next call has the attributes of objects among its leaves
+            self._learn(request)
+
+    def _unserved(self, refusal: UnsupportedError) -> Exception:
+        """What to raise for a call that is refused before anything has run."""
+        return refusal if self._fallback is None else Unserved(refusal)
 
     def bound(self, *args: Any) -> tuple[Invocation, list[Any]]:
         """The program for a call with these arguments, and the values that it takes for them.
@@ -208,16 +267,21 @@ class JitFunction(Specialiser, CallArguments):
         if not program.may_change:
             return invocation(everything, out)
         if _ADOPTING.get():
-            raise UnsupportedError(
-                "a function that changes lists, dicts or objects of its arguments cannot be given arrays of other libraries",
-                hint="pass NumPy arrays: np.asarray(x)",
+            raise self._unserved(
+                UnsupportedError(
+                    "a function that changes lists, dicts or objects of its arguments cannot be given arrays of other "
+                    "libraries",
+                    hint="pass NumPy arrays: np.asarray(x)",
+                )
             )
         owners = {id(read.owner) for read in (*program.captured, *program.inputs)}
         for change in program.changes:
             if id(seen.objects[change.number]) in owners:
-                raise UnsupportedError(
-                    f"a {change.kind.__name__} of the arguments is changed, and the function reads it from outside too",
-                    hint="use the argument only",
+                raise self._unserved(
+                    UnsupportedError(
+                        f"a {change.kind.__name__} of the arguments is changed, and the function reads it from outside too",
+                        hint="use the argument only",
+                    )
                 )
         before = [(values[k], values[k].copy()) for k in program.written]
         try:
@@ -286,7 +350,10 @@ class JitFunction(Specialiser, CallArguments):
         """Answer a call with arrays of other libraries: as any other, with its results in their kind."""
         token = _ADOPTING.set(True)
         try:
-            result = self(*adopted.args, **adopted.kwargs)
+            if self._fallback is None:
+                result = self(*adopted.args, **adopted.kwargs)
+            else:  # refused: the plain function is given the arrays as they came
+                result = self._call(adopted.args, adopted.kwargs)
         finally:
             _ADOPTING.reset(token)
             adopted.note_writes(self._written if self._has_out else {*self._written, "out"})
@@ -435,6 +502,8 @@ class JitFunction(Specialiser, CallArguments):
         super()._forget_all()
         self._inputs.clear()
         self._families.clear()
+        if self._fallback is not None:
+            self._fallback.forget()
 
     def _forget(self, program: Program) -> None:
         super()._forget(program)
@@ -521,7 +590,7 @@ class JitFunction(Specialiser, CallArguments):
 
     def cache_info(self) -> dict[str, int]:
         """Counts: programs compiled, call signatures seen, calls served from a known signature; with `constants`, how
-        often what depends on them was computed."""
+        often what depends on them was computed; with `fallback`, calls that the plain function answered."""
         compiled = sum(len(programs) for programs in self._compiled.values())
         served = self._hits + fast_call.hits(self)
         counts = {"compiled": compiled, "signatures": len(self._invocations), "hits": served}
@@ -529,6 +598,8 @@ class JitFunction(Specialiser, CallArguments):
             kernels = [kernel for programs in self._compiled.values() for _, kernel in programs]
             frozen = [kernel.frozen for kernel in kernels if getattr(kernel, "frozen", None) is not None]
             counts["packed"] = sum(one.count for one in frozen)
+        if self._fallback is not None:
+            counts["plain"] = self._fallback.calls
         return counts
 
     def explain(self, *args: Any, **kwargs: Any) -> str:
@@ -544,7 +615,13 @@ class JitFunction(Specialiser, CallArguments):
         args, kwargs = self._adopted(args, kwargs)
         leaves = self._leaves(args, kwargs)
         found = self._found(self._types(*leaves), leaves)
-        program = found[0] if found else self.lower(*args, **kwargs).program
+        try:
+            program = found[0] if found else self.lower(*args, **kwargs).program
+        except NestorError as refusal:
+            if self._fallback is None:
+                raise
+            lines = [f"{self.__name__} runs in Python: it is not compiled", f"{refusal}", "history:"]
+            return "\n".join([*lines, *[f"  {entry}" for entry in self._log]])
         if program.module is None:
             call = self._with_inputs(leaves, program.inputs)
             assert call is not None

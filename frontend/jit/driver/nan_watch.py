@@ -58,7 +58,7 @@ def watched_call(function: JitFunction, args: tuple[Any, ...], kwargs: dict[str,
     try:
         named = {k: _copied(v) for k, v in kwargs.items() if k != "out"}
         before = tuple(map(_copied, args)), named
-        result = function(*args, **kwargs)
+        result = function._call(args, dict(kwargs))
         found = [*_not_finite(result, "result"), *_changed(function, args, kwargs, before)]
         if found:
             _explain(function, found, *before)

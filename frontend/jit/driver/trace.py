@@ -18,6 +18,7 @@ from types import FunctionType
 from typing import Any
 
 from ....runtime.collector import collector_paused
+from ...interface.errors import DTypeError
 from ...interface.forwarders import forwarder
 from ...script.own_calls import traced_call
 from ..specialise.arguments import parts_of_function
@@ -31,6 +32,11 @@ class TracedFunction(JitFunction):
     _takes_outside = False
 
     def __init__(self, function: Callable[..., Any], **options: Any):
+        if options.get("fallback") is not None:
+            raise DTypeError(
+                "nt.trace has no fallback: tracing runs the function, and falling back would run it again",
+                hint="nt.jit(f, fallback=...) compiles the source, and runs nothing of it",
+            )
         self.traced = function.function if isinstance(function, JitFunction) else function
         super().__init__(_caller(self.traced), **options)
 
