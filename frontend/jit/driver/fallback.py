@@ -31,7 +31,7 @@ class Unserved(Exception):
 class Fallback:
     """Which kinds of calls have no program, and why; the threads that make programs."""
 
-    def __init__(self, mode: str, name: str, log: Callable[[str], None]):
+    def __init__(self, mode: str, name: str, log: Callable[[str, str], None]):
         self.later = mode == "compile-later"
         self._name = name
         self._log = log
@@ -102,7 +102,7 @@ class Fallback:
         if why in self._said:
             return
         self._said.add(why)
-        self._log(f"runs in Python: {why.splitlines()[0]}")
+        self._log("compile", f"runs in Python: {why.splitlines()[0]}")
         warnings.warn(
             f"{self._name} is not compiled, and runs in Python: {why}", RuntimeWarning, stacklevel=3
         )

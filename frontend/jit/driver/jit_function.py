@@ -106,7 +106,7 @@ class JitFunction(Specialiser, CallArguments):
         super().__init__(function, target, dynamic, fastmath, strict, boundscheck, machine)
         mode = fallback_mode(fallback, strict, target)
         name = getattr(function, "__name__", "the function")
-        self._fallback = None if mode is None else Fallback(mode, name, self._log.append)
+        self._fallback = None if mode is None else Fallback(mode, name, self._log.note)
         given = (static_argnums, static_argnames, constants)
         self._static_options = [one if isinstance(one, int | str) else tuple(one) for one in given]
         self._invocations: dict[Any, Invocation] = {}
@@ -621,7 +621,7 @@ class JitFunction(Specialiser, CallArguments):
             if self._fallback is None:
                 raise
             lines = [f"{self.__name__} runs in Python: it is not compiled", f"{refusal}", "history:"]
-            return "\n".join([*lines, *[f"  {entry}" for entry in self._log]])
+            return "\n".join([*lines, *[f"  {entry}" for entry in self._log.lines]])
         if program.module is None:
             call = self._with_inputs(leaves, program.inputs)
             assert call is not None
