@@ -344,11 +344,13 @@ def _holds(frame: Frame, condition: ast.expr, test: Any, truth: Any) -> bool:
 # ---- sums of generators -----------------------------------------------------------------------------
 
 
-def reduced(frame: Frame, node: ast.Call, generator: ast.GeneratorExp, function: Any, start: Value) -> Value:
-    """`sum(...)`, `any(...)`, `all(...)` of a generator expression, as a loop."""
+def reduced(
+    frame: Frame, node: ast.Call, generator: ast.GeneratorExp, function: Any, start: Value, values: Value
+) -> Value:
+    """`sum(...)`, `any(...)`, `all(...)` of a generator expression, as a loop over `values`, what its first iterable
+    is."""
     name, source = frame.graph.new_name(ACCUMULATOR), frame.graph.new_name(".source")
     first = ast.Name(source, ast.Load())
-    values = evaluate(frame, generator.generators[0].iter)
 
     def variable(context: ast.expr_context) -> ast.Name:
         return ast.Name(name, context)

@@ -66,18 +66,33 @@ def reduction(frame: Frame, node: ast.Call, what: Any, first: Any) -> tuple[Valu
     """`what` (sum, any or all) of a generator expression or of what is counted at run time, from `first` on, as a loop;
     else None, and the arguments, which are evaluated once."""
     given, rest = node.args[0], node.args[1:]
-    values = None if isinstance(given, ast.GeneratorExp) else evaluate(frame, given)
+    # as in Python, the first iterable of a generator comes before the start, its items after it
+    values = evaluate(frame, given.generators[0].iter if isinstance(given, ast.GeneratorExp) else given)
     start = [evaluate(frame, one) for one in rest]
     begin = start[0] if start else Static(first)
     if isinstance(given, ast.GeneratorExp):
         if not isinstance(begin, Group):
-            return reduced(frame, node, given, what, begin), []
-        values = evaluate(frame, given)
-    assert values is not None
+            return reduced(frame, node, given, what, begin, values), []
+        values = _items_of(frame, given, values)
     loop = None
     if what is builtins.sum and not isinstance(begin, Group):
         loop = _sum_of_many(frame, node, as_now(frame, values), begin)
     return loop, [values, *start]
+
+
+def _items_of(frame: Frame, generator: ast.GeneratorExp, values: Value) -> Value:
+    """The items of a generator expression whose first iterable has these values."""
+    name = frame.graph.new_name(".items")
+    first, *others = generator.generators
+    source = ast.copy_location(ast.Name(name, ast.Load()), first.iter)
+    named = ast.comprehension(first.target, source, first.ifs, first.is_async)
+    frame.variables[name] = values
+    try:
+        return evaluate(
+            frame, ast.copy_location(ast.GeneratorExp(generator.elt, [named, *others]), generator)
+        )
+    finally:
+        frame.variables.pop(name, None)
 
 
 def _sum_of_many(frame: Frame, node: ast.Call, values: Value, start: Value) -> Value | None:
@@ -92,7 +107,7 @@ def _sum_of_many(frame: Frame, node: ast.Call, values: Value, start: Value) -> V
     item, made = ast.Name(".item", ast.Load()), ast.Name(name, ast.Load())
     target = ast.comprehension(ast.Name(".item", ast.Store()), made, [], 0)
     try:
-        return reduced(frame, node, ast.GeneratorExp(item, [target]), builtins.sum, start)
+        return reduced(frame, node, ast.GeneratorExp(item, [target]), builtins.sum, start, values)
     finally:
         frame.variables.pop(name, None)
 

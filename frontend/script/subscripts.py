@@ -83,15 +83,20 @@ def subscript_of(frame: Frame, node: ast.Subscript) -> Value:
 
 
 def effectful_indices(frame: Frame, node: ast.Subscript) -> list[ast.expr]:
-    """The indices of `xs[i][j]` that may change something: they are evaluated once, before anything else is asked."""
-    found: list[ast.expr] = []
+    """What of `xs[i][j]` is evaluated once, before anything else is asked: the indices that may change something and,
+    so that they are read before the change, those left of them, and what is read if it is no name."""
+    parts: list[ast.expr] = []
     root: ast.expr = node
     while isinstance(root, ast.Subscript | ast.Attribute):
         if isinstance(root, ast.Subscript):
-            parts = [one for part in _parts(root.slice) for one in _parts(part)]
-            found[:0] = [part for part in parts if any(_may_change(frame, n) for n in ast.walk(part))]
+            parts[:0] = [one for part in _parts(root.slice) for one in _parts(part)]
         root = root.value
-    return found
+    changing = [k for k, part in enumerate(parts) if any(_may_change(frame, n) for n in ast.walk(part))]
+    if not changing:
+        return []
+    if isinstance(node.ctx, ast.Load) and not isinstance(root, ast.Name):
+        parts, changing = [root, *parts], [k + 1 for k in changing]
+    return [part for part in parts[: changing[-1] + 1] if not isinstance(part, ast.Constant)]
 
 
 def _parts(node: ast.expr) -> list[ast.expr]:

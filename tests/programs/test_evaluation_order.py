@@ -154,3 +154,34 @@ def test_lists_of_loops(f):
     compiled = nt.jit(f)
     for n in (100, 130):
         same(compiled(n), f(n))
+
+
+def starts(x):
+    q, r, n = [1, 2, 3, 4], [5, 6, 7], [0]
+
+    def changed(v):
+        n[0] += 1
+        return v
+
+    one = sum((10 * v for v in [q.pop(), q.pop()]), q.pop())
+    two = sum(([v, r.pop()] for v in [r.pop()]), [r.pop()])
+    return one, two, q, r, sum(changed(x), changed(1.0)), sum((v for v in changed(x)), changed(2.0)), n
+
+
+def bases_of_indices(x):
+    q, d, k = [1, 2, 3, 4, 5], {"a": 3}, 0
+    one = [q[-1], len(q), 7][q.pop(0) % 3]
+    two = [len(q), d.setdefault("z", len(q)), k][q.pop() % 3]
+    three = [[k, 10], [k, 20]][k][(k := k + 1)]
+    rows = [[1, 2], [3, 4]]
+    four = rows[k][(k := k - 1)]
+    five = [q, [9, 9, 9, 9]][0][len([q.pop()])]
+    return one, two, three, four, five, q, d, k, x[k] + [k, x[k]][(k := k + 1)]
+
+
+@pytest.mark.parametrize("target", ["cpu", "interp"])
+@pytest.mark.parametrize("f", [starts, bases_of_indices])
+def test_what_stands_left_is_evaluated_first(f, target):
+    compiled = nt.jit(f, target=target)
+    for x in (np.arange(5.0) + 1, np.ones(6)[::-1]):
+        same(compiled(x), f(x))
