@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from ....analysis.tensor.residuals import CONTROL, Derivative, Kept, Unit, derivatives_in, short_name
+from ....dialects.attributes import NT_TAPES
 from ....dialects.diagnostic import SourceLocation, op_location
 from ....dialects.nest import AccumulateOp, StoreOp
 from ....dialects.nt.derivative_ops import VjpOp
@@ -99,8 +100,17 @@ def _origin(kept: Kept) -> str:
         verb = "filled" if isinstance(op, scf.ForOp) and _is_stack(op.iter_args[kept.value.index]) else "left"  # pyright: ignore
         again = ", which runs again to have it" if kept.is_replayed else ""
         return f"{verb} by the {control_name(op)}{place}{again}{result}"
-    what = "written by the loops" if isinstance(op, LoopsOp) else short_name(op)
-    return f"{what}{place}{result}"
+    if not isinstance(op, LoopsOp):
+        return f"{short_name(op)}{place}{result}"
+    why = tape_reason(kept)
+    return f"written by the loops{place}{f': {why}' if why else ''}{result}"
+
+
+def tape_reason(kept: Kept) -> str:
+    """Why loops keep a tape; nothing for what they compute anyway."""
+    reasons = kept.op.attributes.get(NT_TAPES)
+    reason = reasons.data[kept.value.index] if isinstance(reasons, ArrayAttr) else None  # pyright: ignore
+    return reason.data if isinstance(reason, StringAttr) else ""
 
 
 def _is_stack(start: SSAValue) -> bool:

@@ -85,3 +85,16 @@ def test_gradients_follow_what_was_decided(f, target):
 def test_what_is_decided_has_a_tape():
     text = nt.jit(nt.grad(index)).lower(X, W).as_text("nest")
     assert "k_tape" in text and text.count("fptosi") == 1
+
+
+def swept(u):
+    u = u.copy()
+    for i in range(1, u.shape[0] - 1):
+        u[i] = np.sin(u[i - 1]) * u[i + 1]
+    return (u * u).sum()
+
+
+def test_explain_says_why_tapes_are_kept():
+    said = nt.jit(nt.grad(index)).explain(X, W)
+    assert "k_tape" in said and "'arith.fptosi' of a sum, which may be rounded otherwise there" in said
+    assert '"u" is overwritten' in nt.jit(nt.grad(swept)).explain(X)

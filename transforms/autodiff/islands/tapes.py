@@ -35,6 +35,7 @@ from ....dialects.nest import LoadOp, StoreOp
 from ....dialects.nt.ops import EmptyOp, LoopsOp
 from ...nest.rewrite.loops import materialise
 from ..reverse import Reverse
+from .decisions import Decisions
 from .places import Places
 from .primal import Primal
 from .stored_kinds import Put, stored_kind, to_memory
@@ -113,8 +114,12 @@ class Tapes:
         """Why a value is kept."""
         owner = value.owner
         if isinstance(owner, LoadOp):
+            if Decisions(self._primal).may_differ(owner):
+                return f"{buffer_name(owner.memref)} is made of what sums decide"
             return f"{buffer_name(owner.memref)} is overwritten"
         assert isinstance(owner, Operation)
+        if Decisions(self._primal).may_differ(owner):
+            return f"'{owner.name}' of a sum, which may be rounded otherwise there"
         gone = self._primal.gone_below(value)
         names = ", ".join(dict.fromkeys(buffer_name(load.memref) for load in gone))
         return f"'{owner.name}' of {names}, which is overwritten" if names else f"'{owner.name}'"
