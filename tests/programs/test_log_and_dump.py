@@ -101,6 +101,12 @@ def test_levels_are_written(tmp_path, monkeypatch):
     ).rstrip()
 
 
+def test_a_lowered_function_is_printed():
+    low = nt.jit(scaled).lower(np.arange(6.0))
+    assert str(low) == low.as_text("nt") and "nt.sin" in str(low)
+    assert repr(low) == "<scaled lowered for x: float64[6]>"
+
+
 def test_a_folder_that_cannot_be_written(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("NESTOR_DUMP", str(tmp_path / "file" / "levels"))

@@ -31,6 +31,13 @@ class Lowered:
         self.owner = owner
         self.program = program
 
+    def __repr__(self) -> str:
+        arguments = ", ".join(map(str, self.program.arguments))
+        return f"<{self.program.name} lowered for {arguments or 'no arguments'}>"
+
+    def __str__(self) -> str:
+        return self.as_text()
+
     def as_text(self, level: str = "nt", schedule: Any = None) -> str:
         """Its text at a level: nt, nt-fused, nest, scf, llvm, llvm-ir, asm, gpu, cuda, ptx; `schedule` as for `compile`.
 
