@@ -53,7 +53,7 @@ class GpuInlinePartsPass(ModulePass):
                 raise fail(
                     part, "an outlined function has one block", hint="nest-outline-repeated makes such"
                 )
-            if any(_outlined_calls(part)):
+            if any(_calls_of_parts(part, parts)):
                 raise fail(
                     part, "an outlined function calls no other one", hint="nest-outline-repeated makes such"
                 )
@@ -65,13 +65,15 @@ class GpuInlinePartsPass(ModulePass):
             part.erase()
 
 
-def _outlined_calls(function: func.FuncOp) -> list[func.CallOp]:
-    return [op for op in function.walk() if isinstance(op, func.CallOp) and OUTLINED in op.attributes]
+def _calls_of_parts(function: func.FuncOp, parts: dict[str, func.FuncOp]) -> list[func.CallOp]:
+    """The calls that are marked, and all others of the same functions, which are gone afterwards."""
+    calls = [op for op in function.walk() if isinstance(op, func.CallOp)]
+    return [op for op in calls if OUTLINED in op.attributes or op.callee.string_value() in parts]
 
 
 def _inline_calls(function: func.FuncOp, parts: dict[str, func.FuncOp]) -> None:
     """Replace the calls in one function, in place."""
-    for call in _outlined_calls(function):
+    for call in _calls_of_parts(function, parts):
         name = call.callee.string_value()
         if name not in parts:
             raise fail(call, f"calls @{name}, which is no outlined function of this module")

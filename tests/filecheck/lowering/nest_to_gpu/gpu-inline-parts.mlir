@@ -1,7 +1,7 @@
 // RUN: opt-tool %s -p gpu-inline-parts | filecheck %s
 // RUN: opt-tool %s -p gpu-inline-parts | opt-tool -p gpu-inline-parts | filecheck %s
 
-// Each call of an outlined function becomes its launches, with temporaries of their own; the kernels stay one.
+// Each call of an outlined function, marked or not, becomes its launches, with temporaries of their own; the kernels stay one.
 
 // CHECK-LABEL: func.func @f(
 // CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<64xf32>, %[[W:[a-z0-9]+]]: memref<64xf32>, %[[U:[a-z0-9]+]]: memref<64xf32>
@@ -18,7 +18,7 @@
 func.func @f(%x: memref<64xf32>, %w: memref<64xf32>, %u: memref<64xf32>) {
   %b = memref.alloc() : memref<64xf32>
   func.call @f.part(%x, %w) {nestor.outlined} : (memref<64xf32>, memref<64xf32>) -> ()
-  func.call @f.part(%b, %u) {nestor.outlined} : (memref<64xf32>, memref<64xf32>) -> ()
+  func.call @f.part(%b, %u) : (memref<64xf32>, memref<64xf32>) -> ()
   func.return
 }
 func.func private @f.part(%x: memref<64xf32>, %w: memref<64xf32>) attributes {nestor.outlined} {
