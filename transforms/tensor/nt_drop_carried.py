@@ -12,8 +12,8 @@
     }
 
 A value that only feeds itself, or others that nobody reads, is one of them, and so is what branches give nobody. What
-checks, prints or calls stays, with what it reads; of `scf.while` the condition, and loops in islands that may never
-end. Derivatives leave such values: those of an operand that was not asked for.
+checks, prints or calls stays, with what it reads; of `scf.while` the condition, with what it reads of what is carried,
+and loops in islands that may never end. Derivatives leave such values: those of an operand that was not asked for.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _drop_in(block: Block, live: set[SSAValue]) -> None:
     for op in block.ops:
         if isinstance(op, CONTROL) and not _is_dead(op, live):
             starts = [k for k, argument in enumerate(_carried(op)) if argument in live]
-            results = starts if isinstance(op, scf.ForOp) else _given(op, live)
+            results = starts if _passes_on(op) else _given(op, live)
             if len(results) < len(op.results) or len(starts) < len(_carried(op)):
                 changed[op] = starts, results
                 _keep_ends(op, starts, results)
@@ -75,6 +75,13 @@ def _drop_in(block: Block, live: set[SSAValue]) -> None:
         elif op in changed:
             assert isinstance(op, CONTROL)
             live.update(_rebuilt(op, *changed[op]).results)
+
+
+def _passes_on(op: Control) -> bool:
+    """Whether a loop gives what it carries, in order: a value that only its condition reads is then a result, too."""
+    if isinstance(op, scf.WhileOp):
+        return tuple(_end_of(op.before_region.block).operands[1:]) == tuple(op.before_region.block.args)
+    return isinstance(op, scf.ForOp)
 
 
 def _given(op: scf.WhileOp | scf.IfOp, live: set[SSAValue]) -> list[int]:

@@ -63,12 +63,12 @@ func.func @nested(%x: tensor<4xf32>, %n: index) -> tensor<4xf32> {
 
 // -----
 
-// The condition reads %k; what is given on and what comes back are told apart.
+// The condition reads %k, which is carried and given on though nobody reads it after the loop.
 // CHECK-LABEL: func.func @while
-// CHECK:         %r = scf.while (%a = %x, %k = %k0) : (tensor<4xf32>, tensor<i64>) -> tensor<4xf32> {
-// CHECK:           scf.condition({{.*}}) %a : tensor<4xf32>
+// CHECK:         %{{.*}}, %{{.*}} = scf.while (%a = %x, %k = %k0) : (tensor<4xf32>, tensor<i64>) -> (tensor<4xf32>, tensor<i64>) {
+// CHECK:           scf.condition({{.*}}) %a, %k : tensor<4xf32>, tensor<i64>
 // CHECK-NEXT:    } do {
-// CHECK-NEXT:    ^bb0(%a2: tensor<4xf32>):
+// CHECK-NEXT:    ^bb0(%a2: tensor<4xf32>, %k2: tensor<i64>):
 // CHECK-NEXT:      %a3 = nt.sin %a2
 // CHECK-NEXT:      %k3 = nt.constant dense<1>
 // CHECK-NEXT:      scf.yield %a3, %k3 : tensor<4xf32>, tensor<i64>
@@ -143,6 +143,32 @@ func.func @branch(%x: tensor<4xf32>, %c: i1, %n: index) -> tensor<4xf32> {
       scf.yield %a, %b : tensor<4xf32>, tensor<4xf32>
     }
     scf.yield %i, %j : tensor<4xf32>, tensor<4xf32>
+  }
+  func.return %r : tensor<4xf32>
+}
+
+// -----
+
+// A condition that gives on what it carries in another order: what is given on and what comes back are told apart.
+// CHECK-LABEL: func.func @while_given_in_another_order
+// CHECK:         %r = scf.while (%a = %x, %k = %k0) : (tensor<4xf32>, tensor<i64>) -> tensor<4xf32> {
+// CHECK:           scf.condition({{.*}}) %a : tensor<4xf32>
+// CHECK-NEXT:    } do {
+// CHECK-NEXT:    ^bb0(%a2: tensor<4xf32>):
+// CHECK-NEXT:      %a3 = nt.sin %a2
+// CHECK-NEXT:      %k3 = nt.constant dense<1>
+// CHECK-NEXT:      scf.yield %a3, %k3 : tensor<4xf32>, tensor<i64>
+func.func @while_given_in_another_order(%x: tensor<4xf32>, %k0: tensor<i64>) -> tensor<4xf32> {
+  %l, %r = scf.while (%a = %x, %k = %k0) : (tensor<4xf32>, tensor<i64>) -> (tensor<i64>, tensor<4xf32>) {
+    %zero = nt.constant dense<0> : tensor<i64>
+    %is = nt.greater %k, %zero : tensor<i64>
+    %go = nt.to_scalar %is : tensor<i1> -> i1
+    scf.condition(%go) %k, %a : tensor<i64>, tensor<4xf32>
+  } do {
+  ^bb0(%k2: tensor<i64>, %a2: tensor<4xf32>):
+    %a3 = nt.sin %a2 : tensor<4xf32>
+    %k3 = nt.constant dense<1> : tensor<i64>
+    scf.yield %a3, %k3 : tensor<4xf32>, tensor<i64>
   }
   func.return %r : tensor<4xf32>
 }
