@@ -189,7 +189,7 @@ class _Lowering:
         self._find_bases(value)
         for number, before in self.given.items():
             content = self._content(number)
-            if content is before:
+            if _is_unchanged(content, before):
                 continue
             assert before.ref is not None
             content = self.frame.variables[before.ref] = self._side_by_side(current(self.frame, content))
@@ -254,7 +254,6 @@ class _Lowering:
             content = self.frame.variables[group.ref]
             assert isinstance(content, Group)
             self.given[structure.number] = replace(content, ref=group.ref)
-            self.frame.variables[group.ref] = self.given[structure.number]
             self.graph.given_objects[group.ref] = structure.number
             self.graph.hidden[group.ref] = structure.hidden
         return group
@@ -429,7 +428,7 @@ class _Lowering:
         found = []
         for number, before in self.given.items():
             now = self._content(number)
-            if now is before:
+            if _is_unchanged(now, before):
                 continue
             if isinstance(now, Rows):
                 found.append(Change(number, list, None, (self._leaf(now),)))
@@ -690,6 +689,11 @@ class _Lowering:
         module = ModuleOp([*externals, *declared, *used, function])
         module.location = UNKNOWN_LOC
         return module
+
+
+def _is_unchanged(content: Value, before: Group) -> bool:
+    """Whether an object of the arguments holds what it held before the call."""
+    return isinstance(content, Group) and content.items is before.items and content.names is before.names
 
 
 def _functions_used(function: func.FuncOp, graph: Graph) -> list[func.FuncOp]:

@@ -14,6 +14,7 @@ from ...values.exceptions import registered
 from ..call.cpu_kernel import CpuKernel, FrozenDescription
 from ..call.kernel_errors import kernel_error
 from .dump import dump, is_dumping
+from .faults import ADVICE, check_dominance, stage
 from .history import is_heard, tell
 from .machines import check_runs, cpu_of, gpu_of, masked
 
@@ -53,7 +54,7 @@ def run_pipeline(
     from ....transforms.pass_manager import PassManager
 
     with collector_paused():
-        manager = PassManager(make_context(), verify=False, advice="the traceback above says where")
+        manager = PassManager(make_context(), verify=False, advice=ADVICE)
         manager.run(passes_of(module, names, schedule, machine), module)
     return module
 
@@ -104,20 +105,29 @@ def text_of(module: ModuleOp, level: str, schedule: Schedule = None, machine: st
         raise UnsupportedError(f"no level '{level}'", hint=f"levels: {', '.join(LEVELS)}")
     lowered = lowered_copy(module, LEVELS[level], schedule, machine)
     if level == "llvm-ir" or level == "asm":
-        from ....lowering.llvm_ir.emit import emit_llvm_ir
-
-        text = emit_llvm_ir(lowered)
+        text = _llvm_ir(lowered)
         if level == "llvm-ir":
             return text
         from ....runtime.cpu.engine import emit_assembly
 
-        return emit_assembly(text, machine=masked(machine))
+        with stage("LLVM", lowered):
+            return emit_assembly(text, machine=masked(machine))
     if level == "cuda" or level == "ptx":
         from ....lowering.cuda_c.emit import emit_cuda
 
-        source = emit_cuda(lowered)
+        with stage("the emitter of CUDA C", lowered):
+            source = emit_cuda(lowered)
         return source if level == "cuda" else _ptx(source)
     return print_module(lowered)
+
+
+def _llvm_ir(module: ModuleOp) -> str:
+    """The LLVM IR of a module of the llvm dialect, which is checked first: LLVM would say less about a fault."""
+    from ....lowering.llvm_ir.emit import emit_llvm_ir
+
+    check_dominance(module, "the lowering to LLVM")
+    with stage("the emitter of LLVM IR", module):
+        return emit_llvm_ir(module)
 
 
 def _ptx(source: str) -> str:
@@ -161,6 +171,7 @@ def build(
     if is_dumping():
         folder = dump(name, base, lambda level: text_of(module, level, schedule, machine))
         tell("compile", f"{name}: levels are in {folder}")
+    check_dominance(module, "the frontend")
     tell("fusion", lambda: f"{name}: {_fusions(module)}")
     if is_heard("schedule"):
         from ....transforms.schedulers.strategies import APPLIED, Tried, watching
@@ -169,9 +180,10 @@ def build(
             if tried.outcome is APPLIED:
                 tell("schedule", f"{name}: {tried.nest}: {tried.strategy.name}")
 
-        with watching(note):
+        with watching(note), stage(f"target {base}", module):
             return _build(module, name, base, options if colon else None, schedule, arch, machine, target)
-    return _build(module, name, base, options if colon else None, schedule, arch, machine, target)
+    with stage(f"target {base}", module):
+        return _build(module, name, base, options if colon else None, schedule, arch, machine, target)
 
 
 def _build(
@@ -211,7 +223,6 @@ def _fusions(module: ModuleOp) -> str:
 
 def _build_cpu(module: ModuleOp, name: str, schedule: Schedule, machine: str | None) -> tuple[Kernel, Any]:
     from ....lowering.abi.print_calls import PRINT_CALLS
-    from ....lowering.llvm_ir.emit import emit_llvm_ir
     from ....lowering.nest_common.custom_calls import declarations
     from ....runtime.abi import Packer
     from ....runtime.cpu.engine import compile_llvm_ir
@@ -228,8 +239,10 @@ def _build_cpu(module: ModuleOp, name: str, schedule: Schedule, machine: str | N
         provide(upstream)
     packer, sites = Packer.for_function(function), _sites(function)
     frozen = _frozen_description(upstream, function)
-    text = emit_llvm_ir(run_pipeline(upstream, ("cpu-to-llvm",), machine=machine))
-    engine = compile_llvm_ir(text, machine=target)
+    run_pipeline(upstream, ("cpu-to-llvm",), machine=machine)
+    text = _llvm_ir(upstream)
+    with stage("LLVM", upstream):
+        engine = compile_llvm_ir(text, machine=target)
     prints = any(symbol in PRINT_CALLS for symbol in _symbols(module))
     kernel = CpuKernel(engine, name, packer, sites, prints, frozen)
     if is_answered:
