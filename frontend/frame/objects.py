@@ -11,15 +11,23 @@ changes of an object is found as what it changes of a variable is. Calls hand th
 from __future__ import annotations
 
 import ast
+import copy
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..interface.errors import DTypeError, IndexRangeError, ListGrows, MissingKeyError, UnsupportedError
-from ..values.arithmetic import require_static
+from ..interface.errors import (
+    DTypeError,
+    IndexRangeError,
+    ListGrows,
+    MissingKeyError,
+    UnsupportedError,
+    kind_of,
+)
+from ..values.arithmetic import refuse_own_code, require_static
 from ..values.values import NOTHING, Group, Index, Lazy, Masked, Method, Rows, Static, Value, describe
 from . import outside
 from .recursion import listed
@@ -79,15 +87,67 @@ def made_anew(frame: Frame, result: Any) -> Value:
         return Group(tuple([made_anew(frame, item) for item in result]), list)
     if type(result) is dict:
         return Group(tuple([made_anew(frame, item) for item in result.values()]), dict, tuple(result))
+    made = Static(result)
     if type(result).__hash__ is None:
         frame.graph.made_objects[id(result)] = result
-    return Static(result)
+        ref = frame.graph.made_refs[id(result)] = frame.graph.new_name(PREFIX)
+        frame.variables[ref] = made
+    return made
+
+
+def is_made(frame: Frame, value: Value) -> bool:
+    """Whether it is a set, or another constant that can change, which the program makes anew in each call."""
+    return isinstance(value, Static) and id(value.raw) in frame.graph.made_refs
+
+
+def change_made(
+    frame: Frame,
+    node: ast.expr | ast.stmt,
+    made: Value,
+    operate: Callable[..., Any],
+    operands: Sequence[Value],
+) -> Value:
+    """Do to a set that the program makes what changes it, `operate(set, *operands)`; what that gives.
+
+    Its content is a variable, as that of a list: a copy is changed, for an attempt may be given up.
+    """
+    now = as_now(frame, made)
+    assert isinstance(now, Static)
+    graph, ref, changed = frame.graph, frame.graph.made_refs[id(now.raw)], copy.copy(now.raw)
+    what = f"what is put into a {type(changed).__name__}"
+    hint = "use a list: if v not in xs: xs.append(v)"
+    given = [constant_object(frame, node, operand, what, hint) for operand in operands]
+    refuse_own_code(graph, [changed, *given])
+    try:
+        result = operate(changed, *given)
+    except Exception as error:
+        frame.fail(node, f"{type(error).__name__}: {error}", None, kind_of(error))
+    graph.made_objects[id(changed)] = changed
+    graph.made_refs[id(changed)] = ref
+    graph.changed_made.add(ref)
+    frame.variables[ref] = Static(changed)
+    return frame.variables[ref] if result is changed else Static(result)
+
+
+def _content(frame: Frame, made: Static) -> Value:
+    """What a set that the program makes holds by now."""
+    ref = frame.graph.made_refs[id(made.raw)]
+    content = frame.variables.get(ref)
+    if content is None and ref in frame.graph.changed_made:
+        raise frame.graph.error(
+            UnsupportedError,
+            f"a {type(made.raw).__name__} is used here, but it was made or changed on some paths only",
+            "make it before the loop or branch",
+        )
+    return made if content is None else content
 
 
 def current(frame: Frame, value: Value) -> Value:
     """`value` with the contents that its objects have by now."""
     if isinstance(value, Rows) and value.ref in frame.variables:
         return frame.variables[value.ref]
+    if is_made(frame, value):
+        return _content(frame, value)  # pyright: ignore
     if not isinstance(value, Group):
         return value
     if value.ref is not None:
@@ -109,6 +169,8 @@ def current(frame: Frame, value: Value) -> Value:
 
 def as_now(frame: Frame, value: Value) -> Value:
     """A list, dict or object as it is by now: what is evaluated after it may change it, as in xs.append(xs.pop(0))."""
+    if is_made(frame, value):
+        return _content(frame, value)  # pyright: ignore
     is_known = isinstance(value, Group | Rows) and value.ref is not None
     return current(frame, value) if is_known and value.ref in frame.variables else value
 
@@ -310,6 +372,7 @@ def _items(frame: Frame, node: ast.AST, owner: Group) -> Value:
 
 
 def _update(frame: Frame, node: ast.AST, owner: Group, other: Value = _NO_ENTRIES, **more: Value) -> Value:
+    other = entries_of(frame, node, other)
     merged = merge(frame, node, [owner, other, Group(tuple(more.values()), dict, tuple(more))])
     assert merged.names is not None
     change(frame, node, owner, merged.items, merged.names)
@@ -362,6 +425,18 @@ METHODS: dict[type, dict[str, Any]] = {
 }
 
 
+def entries_of(frame: Frame, node: ast.AST, value: Value) -> Value:
+    """A dict, or what gives pairs of keys and values, as a dict."""
+    is_dict = isinstance(value, Group) and value.kind is dict
+    if is_dict or (isinstance(value, Static) and isinstance(value.raw, dict)):
+        return value
+    pairs = [listed(frame, node, pair) for pair in listed(frame, node, value)]
+    if any(len(pair) != 2 for pair in pairs):
+        frame.fail(node, "a dict takes pairs of a key and a value", None, DTypeError)
+    made = {key_of(frame, node, key): item for key, item in pairs}
+    return Group(tuple(made.values()), dict, tuple(made))
+
+
 def merge(frame: Frame, node: ast.AST, groups: Sequence[Value]) -> Group:
     """A dict of the entries of dicts, later ones first in effect."""
     entries: dict[Any, Value] = {}
@@ -380,7 +455,8 @@ def merge(frame: Frame, node: ast.AST, groups: Sequence[Value]) -> Group:
 
 MUTATORS = frozenset(
     {"append", "extend", "insert", "pop", "clear", "reverse", "sort", "remove", "update", "setdefault", "popitem",
-     "add", "discard"}
+     "add", "discard", "intersection_update", "difference_update", "symmetric_difference_update",
+     "__init__", "__setitem__", "__delitem__", "__iadd__", "__imul__", "__iand__", "__ior__", "__isub__", "__ixor__"}
 )  # fmt: skip
 
 
@@ -392,9 +468,11 @@ def is_outside_change(function: Any) -> bool:
     return isinstance(owner, list | dict | set | bytearray) and name in MUTATORS
 
 
-def constant_object(frame: Frame, node: ast.expr, value: Value) -> Any:
+def constant_object(
+    frame: Frame, node: ast.AST, value: Value, what: str = "this value", hint: str | None = None
+) -> Any:
     """The Python object that a value is; it must be known at compile time."""
     if isinstance(value, Group):
-        return value.built([constant_object(frame, node, item) for item in value.items])
+        return value.built([constant_object(frame, node, item, what, hint) for item in value.items])
     frame.at(node)
-    return require_static(frame.graph, value, "this value")
+    return require_static(frame.graph, value, what, hint)

@@ -5,11 +5,25 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..frame.frame import Frame
 from ..frame.instances import has_attributes, refuse_outside, set_attribute
-from ..frame.objects import as_now, change, current, kept, position_of, set_item, stored
+from ..frame.objects import (
+    as_now,
+    change,
+    change_made,
+    current,
+    entries_of,
+    is_made,
+    kept,
+    merge,
+    position_of,
+    set_item,
+    stored,
+)
 from ..frame.outside import is_own_attribute
 from ..frame.recursion import evaluate
 from ..indexing.stores import store_window
@@ -24,6 +38,7 @@ from ..values.values import (
     Iteration,
     Lazy,
     Range,
+    Rows,
     Scalar,
     Static,
     Tensor,
@@ -35,7 +50,7 @@ from ..values.writes import check_writable
 from . import special_methods
 from .attributes import attribute_of
 from .chosen import by_option, is_option
-from .operators import BINARY, combined, is_sequence
+from .operators import BINARY, IN_PLACE, combined, is_sequence
 from .subscripts import (
     as_indices,
     effectful_indices,
@@ -494,24 +509,18 @@ def augmented(frame: Frame, node: ast.AugAssign) -> None:
 
 def _combined(frame: Frame, node: ast.AugAssign, present: Value) -> Value:
     """What a variable or item is after `op=`: the same object where it can change, else a new value."""
-    from ..control.sequences import listed
-
     if has_attributes(present):
         operand = evaluate(frame, node.value)
         frame.at(node)
         return special_methods.binary(frame, node, node.op, present, operand, in_place=True)
-    if isinstance(present, Group) or is_sequence(present):
+    if isinstance(present, Group) or (isinstance(present, Static) and _is_changed_in_place(present.raw)):
         operand = evaluate(frame, node.value)
         frame.at(node)
-        present = as_now(frame, present)
-        if isinstance(present, Static) and isinstance(present.raw, list):
-            refuse_outside(frame, node, "a list")
-        if isinstance(present, Group) and present.ref is not None and present.kind is list:
-            if not isinstance(node.op, ast.Add):
-                frame.fail(node, "only += is supported of lists", "make a new list")
-            change(frame, node, present, (*present.items, *listed(frame, node, operand)))
-            return present
-        return combined(frame, node, node.op, present, operand)
+        return _object_combined(frame, node, as_now(frame, present), as_now(frame, operand))
+    if isinstance(present, Rows):
+        frame.fail(
+            node, f"changing {describe(present)} by op= is not supported", "append items: ys.append(v)"
+        )
     operand = _apart(frame, evaluate(frame, node.value))
     frame.at(node)
     if has_attributes(operand):
@@ -522,6 +531,37 @@ def _combined(frame: Frame, node: ast.AugAssign, present: Value) -> Value:
         update_in_place(frame, node, BINARY[type(node.op)], present, operand)
         return present
     return operate(frame.graph, BINARY[type(node.op)], present, operand)
+
+
+def _is_changed_in_place(known: Any) -> bool:
+    """Whether `op=` changes an object known at compile time, or gives another one as that of tuples does."""
+    return isinstance(known, tuple) or (type(known).__hash__ is None and not isinstance(known, np.ndarray))
+
+
+def _object_combined(frame: Frame, node: ast.AugAssign, present: Value, operand: Value) -> Value:
+    """What a list, dict or set, or another object known at compile time, is after `op=`."""
+    from ..control.sequences import listed
+
+    if isinstance(present, Group) and present.ref is not None and present.kind is list:
+        if isinstance(node.op, ast.Add):
+            change(frame, node, present, (*present.items, *listed(frame, node, operand)))
+            return present
+        if isinstance(node.op, ast.Mult):
+            repeated = combined(frame, node, node.op, present, operand)
+            assert isinstance(repeated, Group)
+            change(frame, node, present, repeated.items)
+            return present
+    is_union = isinstance(node.op, ast.BitOr)
+    if is_union and isinstance(present, Group) and present.ref is not None and present.kind is dict:
+        merged = merge(frame, node, [present, entries_of(frame, node, operand)])
+        change(frame, node, present, merged.items, merged.names)
+        return present
+    in_place = IN_PLACE[type(node.op)]
+    if isinstance(present, Static) and hasattr(type(present.raw), f"__{in_place.__name__}__"):
+        if not is_made(frame, present):
+            refuse_outside(frame, node, f"a {type(present.raw).__name__}")
+        return change_made(frame, node, present, in_place, [operand])
+    return combined(frame, node, node.op, present, operand)
 
 
 def _augmented_subscript(frame: Frame, node: ast.AugAssign, name: str) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..frame.frame import Frame
 from ..frame.instances import instance_attribute, refuse_outside, super_attribute
-from ..frame.objects import MUTATORS
+from ..frame.objects import MUTATORS, is_made
 from ..numpy_api.families import METHODS
 from ..values.selection import settled
 from ..values.values import Chosen, Group, Masked, Method, Rows, Static, Super, Value, describe
@@ -40,9 +40,8 @@ def attribute_of(frame: Frame, node: ast.Attribute, owner: Value) -> Value:
     if isinstance(owner, Super):
         return super_attribute(frame, node, owner)
     if isinstance(owner, Static) and type(owner.raw) in (list, dict, set) and node.attr in MUTATORS:
-        if id(owner.raw) in frame.graph.made_objects:
-            what = f"{node.attr} of a {type(owner.raw).__name__} that the function makes is not supported"
-            frame.fail(node, what, "use a list: if v not in xs: xs.append(v)")
+        if is_made(frame, owner):
+            return Method(owner, node.attr)
         refuse_outside(frame, node, f"a {type(owner.raw).__name__}")
     if isinstance(owner, Static) and not isinstance(owner.raw, np.generic):
         return frame.attribute(node, owner.raw, node.attr)

@@ -6,6 +6,7 @@ import ast
 import inspect
 from dataclasses import replace
 from enum import Enum
+from functools import partial
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from ..frame.frame import Frame
 from ..frame.instances import call_function, construct, is_record, refuse_outside
-from ..frame.objects import as_now, call_method, is_outside_change
+from ..frame.objects import as_now, call_method, change_made, is_made, is_outside_change
 from ..frame.recursion import inline
 from ..interface.captured import Step
 from ..interface.custom_rules import CustomRule
@@ -82,6 +83,9 @@ def call(frame: Frame, node: ast.Call, function: Value, args: list[Value], kwarg
             function.receiver,
             lambda one: call(frame, node, frame.attribute(node, one.raw, name), args, kwargs),  # pyright: ignore
         )
+    if isinstance(function, Method) and is_made(frame, function.receiver):
+        change = partial(_method_of_made, function.name, kwargs)
+        return change_made(frame, node, function.receiver, change, args)
     if isinstance(function, Method) and function.function is not None:
         return call_function(frame, node, function.function, [function.receiver, *args], kwargs)
     if isinstance(function, Method) and isinstance(function.receiver, Group):
@@ -102,6 +106,12 @@ def call(frame: Frame, node: ast.Call, function: Value, args: list[Value], kwarg
     if isinstance(owner, np.ufunc):
         return ufuncs.ufunc_method(frame.graph, owner, target.__name__, args, kwargs)
     return _call_known(frame, node, target, args, kwargs)
+
+
+def _method_of_made(name: str, kwargs: dict[str, Value], owner: Any, *args: Any) -> Any:
+    if kwargs:
+        raise TypeError(f"{type(owner).__name__}.{name}() takes no keyword arguments")
+    return getattr(owner, name)(*args)
 
 
 def _call_known(

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+import operator
 from types import FunctionType
+from typing import Any
+
+import numpy as np
 
 from ..frame.frame import Frame
 from ..frame.instances import has_attributes
-from ..frame.objects import as_now, constant_object, kept, merge
+from ..frame.objects import as_now, constant_object, kept, made_anew, merge
 from ..frame.outside import items
 from ..frame.recursion import evaluate, test
 from ..interface.errors import DTypeError
@@ -32,6 +36,21 @@ BINARY: dict[type[ast.operator], str] = {
     ast.LShift: "left_shift",
     ast.RShift: "right_shift",
     ast.MatMult: "matmul",
+}
+IN_PLACE: dict[type[ast.operator], Any] = {
+    ast.Add: operator.iadd,
+    ast.Sub: operator.isub,
+    ast.Mult: operator.imul,
+    ast.Div: operator.itruediv,
+    ast.FloorDiv: operator.ifloordiv,
+    ast.Mod: operator.imod,
+    ast.Pow: operator.ipow,
+    ast.BitAnd: operator.iand,
+    ast.BitOr: operator.ior,
+    ast.BitXor: operator.ixor,
+    ast.LShift: operator.ilshift,
+    ast.RShift: operator.irshift,
+    ast.MatMult: operator.imatmul,
 }
 _UNARY: dict[type[ast.unaryop], str] = {ast.USub: "negative", ast.UAdd: "positive", ast.Invert: "invert"}
 
@@ -65,7 +84,9 @@ def combined(frame: Frame, node: ast.expr | ast.stmt, op: ast.operator, left: Va
         return special_methods.binary(frame, node, op, left, right)
     if isinstance(left, Group) or isinstance(right, Group):
         return _group_arithmetic(frame, node, op, left, right)
-    return arith.operate(frame.graph, BINARY[type(op)], left, right)
+    result = arith.operate(frame.graph, BINARY[type(op)], left, right)
+    is_object = isinstance(result, Static) and type(result.raw).__hash__ is None
+    return made_anew(frame, result.raw) if is_object and type(result.raw) is not np.ndarray else result  # pyright: ignore
 
 
 def _are_plain_tuples(left: Value, right: Value) -> bool:

@@ -16,7 +16,7 @@ from ..control.sequences import listed, sequence
 from ..control.truth import as_condition, truth
 from ..frame.frame import Frame
 from ..frame.instances import delete_attribute, has_attribute, replaced, set_attribute
-from ..frame.objects import as_now, constant_object, current, key_of, merge
+from ..frame.objects import as_now, constant_object, current, entries_of, merge
 from ..frame.outside import class_attribute, class_of, length
 from ..frame.outside import has_attribute as has_attribute_outside
 from ..frame.recursion import evaluate
@@ -155,12 +155,7 @@ def _tuple(frame: Frame, node: ast.Call, iterable: Value = _NO_ITEMS) -> Value:
 
 
 def _dict(frame: Frame, node: ast.Call, entries: Value = _NO_ENTRIES, **more: Value) -> Value:
-    if not (isinstance(entries, Group) and entries.kind is dict) and not isinstance(entries, Static):
-        pairs = [listed(frame, node, pair) for pair in listed(frame, node, entries)]
-        if any(len(pair) != 2 for pair in pairs):
-            frame.fail(node, "dict() takes pairs of a key and a value", None, DTypeError)
-        made = {key_of(frame, node, key): value for key, value in pairs}  # pyright: ignore
-        entries = Group(tuple(made.values()), dict, tuple(made))
+    entries = entries_of(frame, node, entries)
     return merge(frame, node, [entries, Group(tuple(more.values()), dict, tuple(more))])
 
 

@@ -90,6 +90,10 @@ class Graph:
         """Whether an object of the arguments was changed anywhere."""
         self.made_objects: dict[int, Any] = {}
         """By id: what calls at compile time made, and Python makes anew in each call of the program."""
+        self.made_refs: dict[int, str] = {}
+        """By id: of those that can change the variable with their content (`objects.py`), contents included."""
+        self.changed_made: set[str] = set()
+        """Those variables that have been given another content."""
         self.raises: list[Raise] = []
         """What the `raise`s of the program raise, which the IR names by number."""
         self.frozen_buffers: list[tuple[Buffer, str | None]] = []

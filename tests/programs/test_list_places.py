@@ -146,7 +146,7 @@ def test_refusals_say_what_to_do():
         return x
 
     for f, message, hint in (
-        (distinct, "add of a set that the function makes is not supported", "if v not in xs"),
+        (distinct, "what is put into a set must be known at compile time", "if v not in xs"),
         (counted, "the key of a dict must be known at compile time", "np.unique"),
         (shorter, "is an array of shape", "how much of it counts"),
     ):

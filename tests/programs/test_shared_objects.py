@@ -207,3 +207,181 @@ def a_set(x):
 def test_a_set_that_is_made_is_not_returned():
     with pytest.raises(nt.NestorError, match="returning a set that is made in compiled code"):
         nt.jit(a_set)(X)
+
+
+class Holder:
+    def __init__(self):
+        self.s, self.d, self.l = {1, 2}, {1: 2}, [1.0]
+
+
+def sets(a, b):
+    first = set(a)
+    second = first
+    second &= set(b)
+    third = second
+    third |= {7, 8}
+    first -= {7}
+    second ^= {2, 9}
+    return len(first), sorted(third), third is first, third == first | {9}
+
+
+def methods_of_sets(a, b):
+    s = set(a)
+    t = s
+    s.add(9)
+    s.update(b, (11,))
+    s.discard(100)
+    s.intersection_update([*b, 9, 11])
+    s.remove(9)
+    [t.add(k) for k in (20, 21)]
+    return sorted(t), s.copy() is s
+
+
+def dicts(a, b):
+    d = {1: a[0]}
+    e = d
+    e |= {3: b[0]}
+    e |= [(5, b[1]), (1, 8)]
+    return list(d), d[1], d[3], d[5]
+
+
+def repeated_in_place(a, b):
+    xs = [a[0], b[0]]
+    ys = xs
+    ys *= 2
+    ys += (a[1],)
+    return xs
+
+
+def attributes(a, b):
+    p = Holder()
+    s, d, xs = p.s, p.d, p.l
+    p.s |= {3}
+    p.d |= {5: a[0]}
+    p.l += [a[0]]
+    p.l *= 2
+    return len(s), d, xs
+
+
+def items(a, b):
+    p = {"s": {1, 2}, "d": {1: 2}, "l": [1]}
+    s, d, xs, t = p["s"], p["d"], p["l"], (p["s"],)
+    p["s"] |= {3}
+    p["d"] |= {5: a[0]}
+    p["l"] *= 2
+    return len(s), list(d), xs, len(t[0])
+
+
+def by_a_function(a, b):
+    def widen(s):
+        s |= {30}
+
+    s = set(a)
+    widen(s)
+    size = lambda v: len(s) + v  # noqa: E731
+    s.add(31)
+    return len(s), size(1)
+
+
+def in_loops(a, b):
+    s, total = set(), 0
+    t = s
+    for k in (1, 2, 2):
+        s |= {k}
+    for _ in range(a[0] + 3):
+        u = {1}
+        v = u
+        v |= {5, 6}
+        total += len(u)
+    return len(t), total
+
+
+def frozen(a, b):
+    s = frozenset(a)
+    t = s
+    t |= {77}
+    return len(s), len(t)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [sets, methods_of_sets, dicts, repeated_in_place, attributes, items, by_a_function, in_loops, frozen],
+)
+def test_operators_that_change_an_object_change_it_under_all_its_names(function):
+    for a, b in (((1, 2, 3), (2, 3, 4)), ((1, 2, 5), (5, 6, 4))):
+        agrees(function, a, b)
+
+
+def test_arguments_that_operators_change_are_the_callers():
+    def f(x, xs, d, p):
+        ys, e = xs, d
+        ys += [x[0]]
+        ys *= 2
+        e |= {"z": x[1]}
+        d["l"] *= 2
+        p.l += (x[2],)
+        p.d |= {9: x[0]}
+        return len(xs)
+
+    agrees(f, X, [1.0], {"l": [2.0]}, Holderless())
+
+
+class Holderless:
+    def __init__(self):
+        self.d, self.l = {1: 2}, [1.0]
+
+
+def under_a_condition(x):
+    d = {1: x[0]}
+    e = d
+    if x[1] > 0.5:
+        e |= {1: x[2]}
+    return d[1]
+
+
+def test_a_dict_that_one_path_changes():
+    agrees(under_a_condition, X)
+    agrees(under_a_condition, -X)
+
+
+OUTSIDE_SET = {1, 2}
+OUTSIDE = {"s": {1}, "b": bytearray(b"ab")}
+
+
+def test_what_is_outside_is_not_changed_in_silence():
+    def a_set(x):
+        s = OUTSIDE_SET
+        s |= {3}
+        return len(OUTSIDE_SET)
+
+    def a_method(x):
+        OUTSIDE_SET.intersection_update({1})
+
+    def an_item(x):
+        s = OUTSIDE["s"]
+        s ^= {1}
+
+    def bytes_of_it(x):
+        b = OUTSIDE["b"]
+        b += b"c"
+
+    def a_dict(x):
+        d = OUTSIDE
+        d |= {"t": 1}
+
+    for function in (a_set, a_method, an_item, bytes_of_it, a_dict):
+        with pytest.raises(nt.UnsupportedError, match="from outside the function is not supported"):
+            nt.jit(function)(X)
+    assert {1, 2} == OUTSIDE_SET and {"s": {1}, "b": b"ab"} == OUTSIDE
+
+
+def test_a_set_that_the_run_changes_is_refused():
+    def f(x):
+        s = {1}
+        t = s
+        if x[0] > 0:
+            s |= {2}
+        return len(t)
+
+    with pytest.raises(nt.UnsupportedError, match="on one path and"):
+        nt.jit(f)(X)
