@@ -303,9 +303,7 @@ def vjp_(frame: Frame, node: ast.Call, fun: Value, *primals: Value, has_aux: Val
     label = label_of_function(frame, node, fun, "vjp")
     aux = bool(require_static(frame.graph, has_aux, "has_aux"))
     what = f"nt.vjp of {label}"
-    made = _outlined(frame, node, what, label, fun, primals)
-    value = made.run(frame)
-    made.differentiated(frame, node, aux)
+    made, value = _run(frame, node, what, label, fun, primals, aux)
     pulled = value.items[0] if aux and isinstance(value, Group) else value
 
     def pullback(frame: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value]) -> Value:
@@ -318,6 +316,14 @@ def vjp_(frame: Frame, node: ast.Call, fun: Value, *primals: Value, has_aux: Val
         return Group((value, back))
     assert isinstance(value, Group)
     return Group((value.items[0], back, value.items[1]))
+
+
+def run_forward_(frame: Frame, node: ast.Call, fun: Value, name: Value, primals: Value, aux: Value) -> Value:
+    """The result alone, where its derivative is to be asked for: what `nt.vjp` and `nt.linearize` of Python call first."""
+    kind = require_static(frame.graph, name, "the name")
+    label = label_of_function(frame, node, fun, kind)
+    what, has_aux = f"nt.{kind} of {label}", bool(require_static(frame.graph, aux, "has_aux"))
+    return _run(frame, node, what, label, fun, _primals(frame, node, what, primals), has_aux)[1]
 
 
 def pull_back_(
@@ -335,9 +341,7 @@ def linearize_(frame: Frame, node: ast.Call, fun: Value, *primals: Value, has_au
     label = label_of_function(frame, node, fun, "linearize")
     aux = bool(require_static(frame.graph, has_aux, "has_aux"))
     what = f"nt.linearize of {label}"
-    made = _outlined(frame, node, what, label, fun, primals)
-    value = made.run(frame)
-    made.differentiated(frame, node, aux)
+    made, value = _run(frame, node, what, label, fun, primals, aux)
 
     def linear(frame: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value]) -> Value:
         if kwargs:
@@ -543,6 +547,16 @@ def _outlined(
     return Made(what, label, active, outlined, [*active.tensors(frame), *outlined.captured])
 
 
+def _run(
+    frame: Frame, node: ast.Call, what: str, label: str, fun: Value, primals: Sequence[Value], has_aux: bool
+) -> tuple[Made, Value]:
+    """The function outlined and run where the program stands, and its result, which has derivatives."""
+    made = _outlined(frame, node, what, label, fun, primals)
+    value = made.run(frame)
+    made.differentiated(frame, node, has_aux)
+    return made, value
+
+
 def _with_aux(value: Value, tangent: Value, has_aux: bool) -> Value:
     if not has_aux:
         return Group((value, tangent))
@@ -625,6 +639,7 @@ INSIDE_CALLS: dict[Any, Callable[..., Value]] = {
     "linearize": linearize_,
     "hvp": hvp_,
     "stop_gradient": stop_gradient_,
+    "run forward": run_forward_,
     "pull back": pull_back_,
     "push forward": push_forward_,
 }

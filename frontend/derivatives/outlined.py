@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 from xdsl.dialects import func
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -35,9 +36,9 @@ from ..values.values import (
     Value,
     describe,
     is_number,
-    memory_of,
     serials,
 )
+from ..values.writes import memory_among
 from .leaves import Leaf, kind_of_number, leaves_of, like
 
 
@@ -173,15 +174,13 @@ def outline(
                 built(frame, form, iter([argument]), argument.name_hint or "")
                 for form, argument in zip(forms, block.args, strict=True)
             ]
-            own = [v.buffer for v in given if isinstance(v, Array)]
             graph.outlining += 1
             try:
                 value = run(given)
             finally:
                 graph.outlining -= 1
             frame.at(node)
-            _refuse_writes(frame, node, label, given_as, own, names, given, written)
-            _refuse_overlaps(frame, node, label, given_as, names, given_from, written)
+            refuse_writes(frame, node, label, given_as, names, given, given_from, written)
             refuse_changes(frame, node, before, f"by {label}, which is {done}")
             leaves = leaves_of(frame, value, "result")
             shape = like(frame, value, iter([leaf for _, leaf in leaves]))
@@ -211,43 +210,28 @@ def outline(
     return Outlined(function, tuple(forms), captured, shape, tuple(results), tuple(extents), tuple(outer))
 
 
-def _refuse_writes(
+def refuse_writes(
     frame: Frame,
     node: ast.AST,
     label: str,
     given_as: str,
-    own: Sequence[Buffer],
     names: Sequence[str],
     given: Sequence[Value],
-    written: dict[Buffer, tuple[SSAValue | None, int]],
-) -> None:
-    changed = {memory_of(b) for b in written} & set(own)
-    for value, name in zip(given, names, strict=True):
-        if isinstance(value, Array) and value.buffer in changed:
-            frame.fail(
-                node,
-                f"{label} writes to {name}, {given_as}",
-                f"let it work on a copy: {name.partition('[')[0].partition('.')[0]} = {name}.copy()",
-            )
-
-
-def _refuse_overlaps(
-    frame: Frame,
-    node: ast.AST,
-    label: str,
-    given_as: str,
-    names: Sequence[str],
     given_from: Sequence[Value],
-    written: dict[Buffer, tuple[SSAValue | None, int]],
+    written: Iterable[Buffer],
 ) -> None:
-    """Refuse writes to what overlaps an argument: the function has a copy of that, which would not change."""
-    shared = {memory_of(b).shared for b in written} - {None}
-    for value, name in zip(given_from, names, strict=False):
-        if isinstance(value, Array) and memory_of(value.buffer).shared in shared:
+    """Refuse writes to an argument, and to memory that it has outside: the function has a copy, which would not change."""
+    touched = memory_among(written)
+    for name, inner, outer in zip_longest(names, given, given_from):
+        owner = name.partition("[")[0].partition(".")[0]
+        copy = f"{owner}.copy()" if owner.isidentifier() else "x.copy()"
+        if isinstance(inner, Array) and inner.buffer in touched:
+            frame.fail(node, f"{label} writes to {name}, {given_as}", f"let it work on a copy: {copy}")
+        if isinstance(outer, Array) and not touched.isdisjoint(memory_among([outer.buffer])):
             frame.fail(
                 node,
-                f"{label} writes to an array that overlaps {name}, {given_as}",
-                f"give it arrays that do not share memory: {name.partition('[')[0].partition('.')[0]}.copy()",
+                f"{label} writes to an array that shares memory with {name}, {given_as}",
+                f"give it arrays that do not share memory: {copy}",
             )
 
 

@@ -31,16 +31,16 @@ from ..frame.frame import Frame
 from ..frame.recursion import call
 from ..interface.captured import Step
 from ..interface.custom_rules import CustomRule, CustomVjp
-from ..interface.errors import DTypeError, ShapeError, UnsupportedError
+from ..interface.errors import DTypeError, ShapeError
 from ..interface.forwarders import parameters_of
 from ..values.arithmetic import convert
 from ..values.contents import as_tensor
 from ..values.graph import Graph, is_inside
 from ..values.tensors import broadcast, constant
-from ..values.values import Array, Group, Static, Tensor, Value, describe, extents_of, is_number, memory_of
+from ..values.values import Group, Static, Tensor, Value, describe, extents_of, is_number
 from .directions import differs
 from .leaves import kind_of_number, leaves_of, like, mismatch, spread
-from .outlined import Outlined, form_of_argument, hint_of, outline, tensors_of
+from .outlined import Outlined, form_of_argument, hint_of, outline, refuse_writes, tensors_of
 from .parameters import label_of
 
 
@@ -201,14 +201,8 @@ class _Ruled:
             given.append(built(self.frame, form, iter([tensor]), tensor.name_hint or ""))
         with graph.journal() as written:
             self.value = self._called(self.function, self._all(given))
-        own = {v.buffer: path for v, path in zip(given, self.paths, strict=True) if isinstance(v, Array)}
-        changed = next((own[b] for b in map(memory_of, written) if b in own), None)
-        if changed is not None:
-            self._fail(
-                f"{self.label}, which has a derivative of its own, writes to {changed}",
-                "let it work on a copy",
-                UnsupportedError,
-            )
+        label, given_as = f"{self.label}, which has a derivative of its own,", "of which it is a function"
+        refuse_writes(self.frame, self.node, label, given_as, self.paths, given, self.values, list(written))
         self.results = [leaf for _, leaf in leaves_of(self.frame, self.value, "result")]
 
     def _composite(self, inputs: Sequence[SSAValue], results: Sequence[SSAValue]) -> CompositeOp:

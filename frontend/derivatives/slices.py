@@ -6,7 +6,7 @@ nt.vmap(f, in_axes=(0, None))(x, w)    ->    %r = nt.batch @f(%x, %w : tensor<8x
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -231,7 +231,7 @@ class _Call:
             yield from self._axes_of_result(item, axis, name)
 
     def _result(
-        self, outlined: Outlined, result: Result, tensors: list[SSAValue], axis: int | None, count: Affine
+        self, outlined: Outlined, result: Result, tensors: Sequence[SSAValue], axis: int | None, count: Affine
     ) -> Value:
         frame = self.frame
         if axis is None:

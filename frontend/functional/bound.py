@@ -6,7 +6,7 @@ pullback(c)                      c has the structure, shapes and dtypes of y; th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,18 @@ def held(value: Any, what: str) -> Any:
     return copied(value)
 
 
+def contents_outside(function: JitFunction, arguments: Sequence[Any]) -> dict[Any, Any]:
+    """Copies of the arrays outside that a call with these arguments is going to read, by the keys of their inputs; none
+    where it writes to no array."""
+    names = [f"argument {k}" for k in range(len(arguments))]
+    invocation, values = function.bound(*adopted(arguments, names)[0])
+    program = invocation.program
+    if not program.written:
+        return {}
+    own = len(program.arguments) - len(program.inputs)
+    return {one.key: copied(value) for one, value in zip(program.inputs, values[own:], strict=True)}
+
+
 def _parts(value: Any) -> tuple[tuple[Any, ...] | None, Sequence[Any]] | None:
     """The names and items of a structure or an object of a class; None for others."""
     if is_ordinary(type(value)) and parts_of(value) is None:
@@ -61,7 +73,8 @@ class Bound:
     """The program of a jitted function, bound to what its arguments are from the first direction on.
 
     `examples` are values of the kinds that its directions have, called `names`; `held` are the other arguments. What it
-    gives is in the kind of `library`, None: of NumPy, or of the library of the first direction that is of one.
+    gives is in the kind of `library`, None: of NumPy, or of the library of the first direction that is of one. `outside`
+    are contents that arrays outside had when the function ran, by the keys of their inputs: others have not changed since.
     """
 
     def __init__(
@@ -71,7 +84,8 @@ class Bound:
         examples: Sequence[Any],
         names: Sequence[str],
         held: Sequence[Any],
-        library: Library | None = None,
+        library: Library | None,
+        outside: Mapping[Any, Any],
     ):
         self._library = library
         self.what = what
@@ -87,7 +101,10 @@ class Bound:
         self._count = names_of_leaves.index(list(first)[len(self._examples)])
         """How many values those of the directions are."""
         # Arrays outside that it was given are in the memory of others.
-        self._values[len(values) :] = [copied(one) for one in self._values[len(values) :]]
+        inputs = zip(self._invocation.program.inputs, self._values[len(values) :], strict=True)
+        self._values[len(values) :] = [
+            outside[place.key] if place.key in outside else copied(one) for place, one in inputs
+        ]
 
     def __call__(self, *directions: Any, **named: Any) -> Any:
         """What the program gives for these directions. Raises TypeError and ValueError for those that do not fit."""

@@ -20,7 +20,7 @@ from ..interface.inside import inside
 from ..jit.driver.adoption import Library
 from ..jit.driver.jit import jit
 from ..jit.driver.jit_function import JitFunction
-from .bound import Bound, adopted, copied, held
+from .bound import Bound, adopted, contents_outside, copied, held
 
 MOST_KEPT = 64
 """Maximum number of derivatives that are kept for later calls of nt.grad (and others) with the same function."""
@@ -126,13 +126,15 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     Raises TypeError for arguments and results without derivatives, ValueError for cotangents that do not fit.
     """
     kept, library = _held(fun, "vjp", primals)
-    value = _forward(fun, "vjp")(*primals)
-    result = _without_aux(value, "vjp", fun, has_aux)
+    value, outside = _forward(fun, "vjp", primals, has_aux)
+    result = value[0] if has_aux else value
     pull = _backward(
         fun, "pullback", "_transform(_function, ({primals}), {directions}, {aux})", pull_back, kept, has_aux
     )
     examples, _ = adopted((result,), ("the result",))
-    back = Bound(pull, f"the pullback of {label_of(fun)}", examples, ("the cotangent",), kept, library)
+    back = Bound(
+        pull, f"the pullback of {label_of(fun)}", examples, ("the cotangent",), kept, library, outside
+    )
     return (result, back, value[1]) if has_aux else (result, back)
 
 
@@ -146,8 +148,8 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     Copies, `has_aux` and errors are as of nt.vjp.
     """
     kept, library = _held(fun, "linearize", primals)
-    value = _forward(fun, "linearize")(*primals)
-    result = _without_aux(value, "linearize", fun, has_aux)
+    value, outside = _forward(fun, "linearize", primals, has_aux)
+    result = value[0] if has_aux else value
     push = _backward(
         fun,
         "derivative",
@@ -158,7 +160,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
         len(kept),
     )
     names = tuple([f"tangent {k}" for k in range(len(kept))])
-    forward = Bound(push, f"the derivative of {label_of(fun)}", kept, names, kept, library)
+    forward = Bound(push, f"the derivative of {label_of(fun)}", kept, names, kept, library, outside)
     return (result, forward, value[1]) if has_aux else (result, forward)
 
 
@@ -166,6 +168,12 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
 def stop_gradient(x: Any) -> Any:
     """The same numbers, which are constants for derivatives: `x` may be a structure; arrays are copied."""
     return copied(x)
+
+
+@inside("run forward")
+def run_forward(fun: Any, name: str, primals: Any, aux: bool) -> Any:
+    """What nt.vjp and nt.linearize run first, in compiled code only."""
+    raise NotImplementedError
 
 
 @inside("pull back")
@@ -327,15 +335,22 @@ def _held(function: Any, kind: str, primals: tuple[Any, ...]) -> tuple[tuple[Any
     return tuple([held(one, what) for one in arrays]), library
 
 
-def _forward(function: Any, kind: str) -> JitFunction:
-    """The function itself, compiled."""
+def _forward(function: Any, kind: str, primals: tuple[Any, ...], has_aux: bool) -> tuple[Any, dict[Any, Any]]:
+    """What the function returns, and copies of the arrays outside that it read, where it writes to any."""
+    names = [f"x{k}" for k in range(len(primals))]
+    given = "".join([f"{name}, " for name in names])
 
     def make() -> JitFunction:
         name = f"{kind}_of_{label_of(function)}"
-        made = forwarder(function, name, "_function({})", {"_function": function}, kind)
+        call = f"_transform(_function, {kind!r}, ({given}), {bool(has_aux)})"
+        text = f"def {name}({', '.join(names)}):\n    return {call}\n"
+        space = {"_transform": run_forward, "_function": function}
+        made = made_of(text, name, space, f"<nt.{kind} of {label_of(function)}")
         return _jitted(made, function, **_shared(function))
 
-    return _kept(("forward", _identity(function)), function, make)
+    run = _kept(("forward", kind, len(primals), bool(has_aux), _identity(function)), function, make)
+    outside = contents_outside(run, primals)
+    return run(*primals), outside
 
 
 def _backward(
@@ -364,17 +379,6 @@ def _backward(
         return _jitted(made, function, **_shared(function))
 
     return _kept((what, len(primals), bool(has_aux), _identity(function)), function, make)
-
-
-def _without_aux(value: Any, kind: str, function: Any, has_aux: bool) -> Any:
-    if not has_aux:
-        return value
-    if type(value) is not tuple or len(value) != 2:
-        raise DTypeError(
-            f"nt.{kind} of {label_of(function)}: with has_aux=True the function returns (result, aux), "
-            f"this one returns a {type(value).__name__}"
-        )
-    return value[0]
 
 
 def _shared(function: Any) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from ..interface.errors import ReadOnlyError, Respecialise, UnsupportedError
 from .graph import Graph
@@ -61,3 +61,19 @@ def check_fresh(graph: Graph, buffer: Buffer, written: Collection[Buffer] = ()) 
 def _written(buffer: Buffer) -> str:
     or_another = ", or an argument that overlaps it," if buffer.shared is not None else ""
     return f"'{buffer.name or 'its array'}'{or_another} was written"
+
+
+def memory_among(buffers: Iterable[Buffer]) -> set[Buffer]:
+    """These arrays and all that share memory with one of them, or may: arrays that views and copies in the place of views
+    show, that an array is on some paths, arguments that overlap."""
+    found: set[Buffer] = set()
+    todo = list(buffers)
+    while todo:
+        buffer = todo.pop()
+        if buffer in found:
+            continue
+        found.add(buffer)
+        todo += [*buffer.overlapping, *[lender for lender, _ in buffer.lenders]]
+        todo += [] if buffer.through is None else [buffer.through.buffer]
+        todo += [] if buffer.origin is None else [buffer.origin[0]]
+    return found
