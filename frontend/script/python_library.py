@@ -18,7 +18,9 @@ from typing import Any
 from ..control.sequences import listed
 from ..frame.frame import Frame
 from ..frame.objects import METHODS, change, constant_object, current, stored
+from ..frame.outside import entries, items
 from ..frame.recursion import call, evaluate
+from ..interface.captured import Step
 from ..interface.errors import DTypeError, ShapeError
 from ..values import arithmetic as arith
 from ..values.checks import check
@@ -174,15 +176,19 @@ def _partial(frame: Frame, node: ast.Call, function: Value, /, *args: Value, **k
 def _reduce(
     frame: Frame, node: ast.Call, function: Value, iterable: Value, start: Value | None = None, /
 ) -> Value:
-    items = list(listed(frame, node, iterable))
+    values = list(listed(frame, node, iterable))
     if start is not None:
-        items.insert(0, start)
-    if not items:
+        values.insert(0, start)
+    if not values:
         frame.fail(node, "reduce() of empty iterable with no initial value", None, DTypeError)
-    total = items[0]
-    for item in items[1:]:
+    total = values[0]
+    for item in values[1:]:
         total = call(frame, node, function, [total, item], {})
     return total
+
+
+_PARTS = ("func", "args", "keywords")
+"""The attributes of a functools.partial; all of them can change."""
 
 
 def library_call(
@@ -192,8 +198,8 @@ def library_call(
     if isinstance(target, Partial):
         return call(frame, node, target.function, [*target.args, *args], {**target.kwargs, **kwargs})
     if type(target) is functools.partial:
-        given = {**{name: Static(value) for name, value in target.keywords.items()}, **kwargs}
-        return call(frame, node, Static(target.func), [*map(Static, target.args), *args], given)
+        function, own, named = [frame.captured.read(target, Step.ATTRIBUTE, name) for name in _PARTS]
+        return call(frame, node, Static(function), [*items(own), *args], {**dict(entries(named)), **kwargs})
     if isinstance(target, _GETTERS) and not kwargs:
         return _getter(frame, node, target, args)
     return None

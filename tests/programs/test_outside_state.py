@@ -7,6 +7,7 @@ Python gives.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import types
 from collections import OrderedDict, defaultdict
@@ -59,7 +60,7 @@ def world() -> types.ModuleType:
     """A module with fresh state, and the programs that read it."""
     module = types.ModuleType("outside_world")
     space = vars(module)
-    space.update(np=np, math=math)
+    space.update(np=np, math=math, functools=functools)
     space.update(L=[1.0, [2.0, 3.0]], D={"k": 2.0, "n": {"z": [1.5]}}, T=([1.0, 2.0], 3.0), S={1, 2, 3})
     space.update(P=Plain(), Q=Slotted(), R=WithProperty(), Plain=Plain, Late=Late, LATE=Late())
     space.update(
@@ -134,6 +135,14 @@ PROGRAMS: dict[str, tuple[str, list[str]]] = {
     "numbers by np.array": ("x[:2] * np.array(TABLE2)", ["TABLE2[1] = 9.0", "TABLE2[0] = 0.0"]),
     "a function of NumPy": ("np.exp(x)", ["np.exp = doubled", "np.exp = np.sqrt", "np.exp = exp"]),
     "a function of math": ("x * math.sqrt(A)", ["math.sqrt = math.exp", "math.sqrt = sqrt", "A = 4.0"]),
+    "a keyword of a partial": ("part(x)",
+        ["part.keywords['k'] = 5.0", "part.keywords['by'] = 7.0", "part.keywords['k'] = 5", "part.keywords.clear()"]),
+    "a partial that gets another state": ("part(x)",
+        ["part.__setstate__((helper, (), {'k': 9.0}, {}))", "part.__setstate__((other, (), {'k': 9.0}, {}))"]),
+    "a partial in a list": ("PARTS[0](x)",
+        ["PARTS[0].keywords['k'] = 5.0", "PARTS[0] = functools.partial(other)", "PARTS[0].keywords['by'] = 4.0"]),
+    "an array of a partial": ("with_array(x)",
+        ["with_array.args[0][1] = 9.0", "with_array.__setstate__((added, (np.full(3, 4.0),), {}, {}))"]),
     "a builtin": ("x * len(NAMES)", ["len = five", "del len"]),
 }  # fmt: skip
 
@@ -149,6 +158,11 @@ def five(_):
 def doubled(x):
     return x + x
 helper.gain = 3.0
+def added(w, x):
+    return x + w.sum()
+part = functools.partial(helper, k=2.0)
+PARTS = [functools.partial(helper, k=2.0)]
+with_array = functools.partial(added, np.array([1.0, 2.0, 3.0]))
 TABLE2 = [3.0, 1.0]
 D2 = {"a": 2.0, "b": 4.0}
 exp, sqrt = np.exp, math.sqrt
@@ -241,3 +255,40 @@ def test_calls_stay_native(name, tmp_path):
     before = fast_call.hits(program.jitted)
     program.jitted(X)
     assert fast_call.hits(program.jitted) == before + 1
+
+
+def scaled_sum(x, k=1.0):
+    return (x * x * k).sum()
+
+
+MODES = {
+    "grad": lambda f: nt.grad(f)(X),
+    "vjp": lambda f: nt.vjp(f, X)[0],
+    "jvp": lambda f: nt.jvp(f, (X,), (X,))[1],
+    "vmap": lambda f: nt.vmap(f)(np.stack([X, X])),
+    "jit": lambda f: nt.jit(f)(X),
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_functions_of_a_partial_see_what_it_is_bound_to(mode):
+    f = functools.partial(scaled_sum, k=2.0)
+    for _ in range(WARM):
+        first = MODES[mode](f)
+    f.keywords["k"] = 4.0
+    np.testing.assert_allclose(MODES[mode](f), 2 * np.asarray(first))
+    f.__setstate__((scaled_sum, (), {"k": 8}, {}))
+    np.testing.assert_allclose(MODES[mode](f), 4 * np.asarray(first))
+
+
+@pytest.mark.skipif(not fast_call.available(), reason="no native calls on this interpreter")
+def test_a_jitted_partial_is_looked_at_in_native_calls():
+    f = functools.partial(scaled_sum, k=2.0)
+    jitted = nt.jit(f)
+    for _ in range(WARM):
+        jitted(X)
+    before = fast_call.hits(jitted)
+    first = jitted(X)
+    assert fast_call.hits(jitted) == before + 1
+    f.keywords["k"] = 4.0
+    assert jitted(X) == 2 * first and jitted(X, k=1.0) == first / 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import opcode
 from collections.abc import Callable, Sequence
@@ -55,8 +56,8 @@ def overlaps(values: Sequence[Any]) -> tuple:
 
 def plain_function(function: Any) -> Callable[..., Any]:
     """The function to compile. Raises DTypeError for what is none, or is bound to an object."""
-    if isinstance(function, CustomRule):
-        name = label_of(function)
+    if isinstance(function, CustomRule) or _is_partial_function(function):
+        name = label_of(getattr(function, "func", function))
         name = f"{name}_" if iskeyword(name) else name
         return forwarder(function, name, "_function({})", {"_function": function}, "jit")
     if inspect.ismethod(function):
@@ -70,6 +71,13 @@ def plain_function(function: Any) -> Callable[..., Any]:
     if not callable(function) or inspect.isclass(function):
         raise DTypeError(f"{function!r} is not a function", hint="nt.jit compiles functions defined with def")
     return function
+
+
+def _is_partial_function(function: Any) -> bool:
+    """Whether it is a functools.partial of a Python function, or of a jitted one."""
+    if not isinstance(function, functools.partial):
+        return False
+    return isinstance(function.func, FunctionType) or hasattr(type(function.func), "lower")
 
 
 _STORES = frozenset(opcode.opmap[name] for name in ("STORE_SUBSCR", "STORE_SLICE") if name in opcode.opmap)
@@ -94,12 +102,12 @@ def parts_of_function(function: Any) -> list[Any]:
     """What a function consists of that can be replaced: its code and its defaults. Each is told by its identity."""
     if type(function) is not FunctionType:
         return []
-    target = forwarded(function)
+    target, others = forwarded(function), []
     if target is not None:
         take_defaults(function)
-        return [function.__code__, *parts_of_function(getattr(target, "function", target))]
+        others = parts_of_function(getattr(target, "function", target))
     named = function.__kwdefaults__
-    return [function.__code__, function.__defaults__, named, *(named or ()), *(named or {}).values()]
+    return [*others, function.__code__, function.__defaults__, named, *(named or ()), *(named or {}).values()]
 
 
 def signature_of(function: Callable[..., Any]) -> inspect.Signature:
