@@ -24,7 +24,7 @@ import numpy as np
 from ..interface.captured import Absent, Step
 from ..interface.errors import DTypeError, MissingAttributeError, Respecialise
 from ..interface.ordinary import is_frozen, is_generated, is_ordinary, slots_of, why_not_ordinary
-from ..interface.versioned import is_versioned
+from ..interface.versioned import is_own
 from ..values.values import Group, Method, Static, Super, Value, describe
 from . import outside
 from .objects import PREFIX, change, container_method, current, has_method, stored
@@ -467,7 +467,7 @@ def super_attribute(frame: Frame, node: ast.Attribute, owner: Super) -> Value:
         frame.fail(node, message, None, MissingAttributeError)
     if isinstance(found, np.ndarray):
         return outside.found(base, Step.ATTRIBUTE, node.attr, found)
-    if not is_versioned(base.__module__):
+    if not is_own(base):
         frame.captured.note(base, Step.ATTRIBUTE, node.attr, getattr(base, node.attr))
     if isinstance(found, classmethod):
         return Method(Static(kind), node.attr, found.__func__)

@@ -20,7 +20,7 @@ import numpy as np
 from ..interface.captured import Absent, Captured, Step, can_change, looked_up
 from ..interface.errors import MissingAttributeError, Respecialise
 from ..interface.ordinary import is_ordinary
-from ..interface.versioned import is_versioned
+from ..interface.versioned import is_own
 from ..values.values import READING, Static, Value
 from .recursion import inline
 
@@ -53,11 +53,7 @@ def found(owner: Any, step: Step, name: Any, value: Any) -> Value:
 def attribute(frame: Frame, node: ast.AST, owner: Any, name: str) -> Value:
     """`owner.name` of an object from outside."""
     member = class_attribute(type(owner), name)
-    if (
-        type(member) is property
-        and isinstance(member.fget, FunctionType)
-        and not is_versioned(member.fget.__module__)
-    ):
+    if type(member) is property and isinstance(member.fget, FunctionType) and not is_own(member.fget):
         assert isinstance(node, ast.expr)
         class_of(owner)
         _reads().read(type(owner), Step.ATTRIBUTE, name)
@@ -145,7 +141,7 @@ def class_attribute(kind: type, name: str) -> Any:
 
 def _is_of_program(value: Any) -> bool:
     """Whether it is a Python function of the program."""
-    return isinstance(value, FunctionType) and not is_versioned(value.__module__)
+    return isinstance(value, FunctionType) and not is_own(value)
 
 
 def _why_computed(owner: Any, name: str, found: Any) -> str | None:
@@ -170,11 +166,7 @@ def _why_computed(owner: Any, name: str, found: Any) -> str | None:
 def class_of(owner: Any) -> type:
     """The class of an object, noted where it can change."""
     kind = type(owner)
-    if (
-        kind.__flags__ & _HEAP_TYPE
-        and not isinstance(owner, type | ModuleType)
-        and not is_versioned(kind.__module__)
-    ):
+    if kind.__flags__ & _HEAP_TYPE and not isinstance(owner, type | ModuleType) and not is_own(kind):
         _reads().read(owner, Step.ATTRIBUTE, "__class__")
     return kind
 
@@ -287,4 +279,4 @@ def is_open_object(value: Any) -> bool:
     kind = type(value)
     if isinstance(value, type | ModuleType | FunctionType) or not kind.__flags__ & _HEAP_TYPE:
         return False
-    return not is_versioned(kind.__module__) or kind.__module__ in ("types", "argparse")
+    return not is_own(kind) or kind.__module__ in ("types", "argparse")

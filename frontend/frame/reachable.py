@@ -13,7 +13,7 @@ from typing import Any
 
 from ..interface.captured import Absent, Captured, Step, can_change
 from ..interface.source import FunctionSource
-from ..interface.versioned import is_versioned
+from ..interface.versioned import is_own
 from .outside import is_open_object
 
 
@@ -62,7 +62,7 @@ class _Walk:
             self._object(thing)
 
     def _function(self, function: FunctionType) -> None:
-        if is_versioned(function.__module__):
+        if is_own(function):
             return
         self.captured.function(function)
         self.rest += [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
@@ -83,11 +83,11 @@ class _Walk:
         self.rest.append(value)
 
     def _class(self, kind: type) -> None:
-        if is_versioned(kind.__module__):
+        if is_own(kind):
             return
         self.classes.append(kind)
         for base in kind.__mro__:
-            if not is_versioned(base.__module__):
+            if not is_own(base):
                 self.rest += [part for value in vars(base).values() for part in _functions(value)]
 
     def _object(self, thing: Any) -> None:
@@ -113,7 +113,7 @@ class _Walk:
 def _member(owner: Any, name: str) -> Any:
     if isinstance(owner, ModuleType):
         return vars(owner).get(name, Absent)
-    is_there = any(name in vars(base) for base in owner.__mro__ if not is_versioned(base.__module__))
+    is_there = any(name in vars(base) for base in owner.__mro__ if not is_own(base))
     return getattr(owner, name, Absent) if is_there else Absent
 
 

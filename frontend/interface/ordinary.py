@@ -11,7 +11,7 @@ from abc import ABC, ABCMeta
 from types import FunctionType, MemberDescriptorType
 from typing import Any, Generic, Protocol
 
-from .versioned import is_versioned
+from .versioned import is_own
 
 _HEAP_TYPE = 1 << 9
 _EMPTY = (object, ABC, Generic, Protocol)
@@ -28,14 +28,14 @@ def is_ordinary(kind: Any) -> bool:
 
 def why_not_ordinary(kind: Any) -> str | None:
     """Why objects of a class are more than their attributes, or its code changes them; None where it is ordinary."""
-    if not isinstance(kind, type) or not kind.__flags__ & _HEAP_TYPE or is_versioned(kind.__module__):
+    if not isinstance(kind, type) or not kind.__flags__ & _HEAP_TYPE or is_own(kind):
         return "it is not a class of the program"
     if type(kind) not in _METACLASSES:
         return f"its metaclass {type(kind).__name__} is not compiled"
     for base in kind.__mro__:
         if base in _EMPTY:
             continue
-        if is_versioned(base.__module__) or not base.__flags__ & _HEAP_TYPE:
+        if is_own(base) or not base.__flags__ & _HEAP_TYPE:
             return f"it is a {base.__name__}"
         for name in _ACCESS:
             if name in vars(base) and not is_generated(vars(base)[name]):
@@ -44,8 +44,15 @@ def why_not_ordinary(kind: Any) -> str | None:
 
 
 def is_generated(function: Any) -> bool:
-    """Whether `dataclass` or `NamedTuple` wrote a method."""
-    return isinstance(function, FunctionType) and function.__code__.co_filename.startswith("<string>")
+    """Whether `dataclass` or `NamedTuple` wrote a method.
+
+    Other functions that `exec` makes have the same file, and may be anything.
+    """
+    if not isinstance(function, FunctionType) or function.__code__.co_filename != "<string>":
+        return False
+    name = function.__globals__.get("__name__")
+    is_of_tuple = isinstance(name, str) and name.startswith("namedtuple_")
+    return is_of_tuple or function.__code__.co_qualname.startswith("__create_fn__.<locals>.")
 
 
 def is_frozen(kind: type) -> bool:

@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from .versioned import PACKAGE, is_versioned
+from .ordinary import is_generated
+from .versioned import PACKAGE, is_in_its_module, is_own
 
 _BY_VALUE = frozenset((type(None), bool, int, str, bytes, type(...), type(NotImplemented)))
 """Immutable, and of two values of one such type that are equal, one stands for the other."""
@@ -218,7 +219,7 @@ def runs_own_code(value: Any, methods: frozenset[str] = OPERATIONS) -> bool:
     if kind is dict:
         return any(runs_own_code(item, methods) for pair in value.items() for item in pair)
     return any(
-        any(is_versioned(base.__module__) or _is_own(space[name]) for name in methods & space.keys())
+        any(is_own(base) or _is_own(space[name]) for name in methods & space.keys())
         for base in kind.__mro__
         if not _is_plain(base)
         for space in (vars(base),)
@@ -237,10 +238,13 @@ def _is_plain(kind: type) -> bool:
     if kind in (UnionType, GenericAlias):
         return True
     if kind is object or issubclass(kind, tuple | list | dict | set | deque):
-        return is_versioned(kind.__module__)
+        return is_own(kind)
     root = kind.__module__.partition(".")[0]
     return (
-        root in _VALUES and not kind.__module__.startswith("numpy.random") and not hasattr(kind, "__next__")
+        root in _VALUES
+        and is_in_its_module(kind)
+        and not kind.__module__.startswith("numpy.random")
+        and not hasattr(kind, "__next__")
     )
 
 
@@ -250,4 +254,4 @@ def _is_own(method: Any) -> bool:
         return False
     if not isinstance(method, FunctionType):
         return True
-    return method.__code__.co_filename != "<string>" and not is_versioned(method.__module__)
+    return not is_generated(method) and not is_own(method)

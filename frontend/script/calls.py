@@ -21,7 +21,7 @@ from ..interface.custom_rules import CustomRule
 from ..interface.errors import DTypeError
 from ..interface.inside import name_inside
 from ..interface.ordinary import is_generated
-from ..interface.versioned import is_versioned
+from ..interface.versioned import is_own, is_versioned
 from ..numpy_api.elements import ufuncs
 from ..numpy_api.families import FUNCTIONS, METHODS
 from ..numpy_api.invoke import invoke, invoke_numpy
@@ -287,7 +287,7 @@ _OF_OBJECT = (object.__init__, object.__setattr__, object.__delattr__)
 
 def _is_made_here(target: Any) -> bool:
     """Whether it is a class of the program: objects of enumerations there are already."""
-    is_class = isinstance(target, type) and not is_versioned(target.__module__)
+    is_class = isinstance(target, type) and not is_own(target)
     return is_class and not issubclass(target, Enum | np.generic)
 
 
@@ -296,4 +296,4 @@ def _foldable(target: Any) -> bool:
     if inspect.isbuiltin(target):
         return is_versioned(module_of(target)) and not is_changing(target)
     of = target if isinstance(target, type) else getattr(target, "__objclass__", None)
-    return of is not None and is_versioned(of.__module__)
+    return of is not None and is_own(of)

@@ -12,7 +12,7 @@ from ..frame.objects import made_anew
 from ..frame.outside import entries, has_item, item
 from ..interface.errors import kind_of
 from ..interface.static_values import OPERATIONS, TEXT
-from ..interface.versioned import is_versioned
+from ..interface.versioned import is_own
 from ..values.arithmetic import refuse_own_code
 from ..values.values import Group, Static, Value
 
@@ -72,7 +72,7 @@ def _is_repeatable(target: Any) -> bool:
     """Whether a call that is evaluated now gives the same in another process."""
     if inspect.isbuiltin(target):
         return module_of(target) in _REPEATABLE and target not in _OF_THE_PROCESS
-    return is_versioned(getattr(getattr(target, "__objclass__", target), "__module__", None))
+    return is_own(getattr(target, "__objclass__", target))
 
 
 def fold(frame: Frame, node: ast.Call, target: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:

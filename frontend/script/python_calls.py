@@ -21,7 +21,7 @@ from ..frame.outside import class_attribute, class_of, length
 from ..frame.outside import has_attribute as has_attribute_outside
 from ..frame.recursion import evaluate
 from ..interface.errors import DTypeError, ShapeError
-from ..interface.versioned import is_versioned
+from ..interface.versioned import is_own
 from ..numpy_api.elements.python_builtins import to_integer
 from ..numpy_api.families import FUNCTIONS, METHODS
 from ..numpy_api.invoke import invoke
@@ -169,7 +169,7 @@ def _isinstance(frame: Frame, node: ast.Call, value: Value, classes: Value) -> V
     wanted = constant_object(frame, node, classes)
     for one in wanted if isinstance(wanted, tuple) else (wanted,):
         check = class_attribute(type(one), "__instancecheck__")
-        if isinstance(check, FunctionType) and not is_versioned(check.__module__):
+        if isinstance(check, FunctionType) and not is_own(check):
             frame.fail(node, f"{one!r} says itself what its objects are, by code which is not compiled")
     try:
         if isinstance(value, Static):

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ..interface.versioned import is_versioned
+from ..interface.versioned import is_own
 
 _VARIABLES = "it looks at the variables of the function that calls it", "name what you need"
 _TEXT = "it runs text that is not compiled", "write the code, or call it outside and pass what it returns"
@@ -75,7 +75,7 @@ def why_refused(target: Any) -> tuple[str, str] | None:
 
 def _why_not_made(kind: type) -> tuple[str, str] | None:
     """Why an object of a class cannot be made while a program is compiled."""
-    if issubclass(kind, BaseException | Enum) or is_versioned(kind.__module__):
+    if issubclass(kind, BaseException | Enum) or is_own(kind):
         return None
     if not any(isinstance(getattr(kind, name), FunctionType) for name in ("__init__", "__new__")):
         return None

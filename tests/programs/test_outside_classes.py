@@ -142,3 +142,51 @@ def test_a_dataclass_that_gets_an_init_of_its_own(monkeypatch):
     np.testing.assert_array_equal(jitted(X), of_pair(X))
     monkeypatch.setattr(Pair, "__init__", own_init)
     np.testing.assert_array_equal(jitted(X), of_pair(X))
+
+
+MADE_OF_A_TEXT = """
+K = 1.0
+class Made:
+    def __add__(self, other): return K + other
+    def __len__(self): return int(K)
+    def __float__(self): return K
+    def __str__(self): return f"k{K}"
+    def __bool__(self): return K > 1
+    def __eq__(self, other): return K > 1
+    def __hash__(self): return 3
+class Bare:
+    z = 1.0
+made, bare = Made(), Bare()
+"""
+
+USES = {
+    "+": lambda x: x * (MADE["made"] + 1.0),
+    "len": lambda x: x * len(MADE["made"]),
+    "float": lambda x: x * float(MADE["made"]),
+    "str": lambda x: x * 2 if str(MADE["made"]) == "k1.0" else x,
+    "format": lambda x: x * 2 if f"{MADE['made']}" == "k1.0" else x,
+    "bool": lambda x: x * 2 if MADE["made"] else x,
+    "==": lambda x: x * 2 if MADE["made"] == 3 else x,
+    "a new object": lambda x: x * len(MADE["Made"]()),
+    "a class attribute": lambda x: x * MADE["bare"].z,
+}
+MADE: dict[str, Any] = {}
+
+
+@pytest.mark.parametrize(
+    "space", [{}, {"__name__": "math"}, {"__name__": "numpy"}, {"__name__": "functools"}]
+)
+@pytest.mark.parametrize("use", USES)
+def test_classes_that_exec_makes_are_the_programs_whatever_module_they_name(use, space):
+    """Without a name their module is builtins: what their methods give was compiled in as if Python had them itself."""
+    MADE.clear()
+    MADE.update(space)
+    exec(MADE_OF_A_TEXT, MADE)
+    program = nt.jit(USES[use])
+    for k in (1.0, 3.0, 1.0):
+        MADE["K"] = MADE["Bare"].z = k
+        try:
+            found = program(X)
+        except nt.UnsupportedError:
+            continue  # the code of the text has no source that can be read
+        np.testing.assert_array_equal(found, USES[use](X))

@@ -19,8 +19,9 @@ import numpy as np
 
 from ....runtime.disk_cache import blake2b
 from ...interface.forwarders import ATTRIBUTES
+from ...interface.ordinary import is_generated
 from ...interface.structures import Again, Structure, parts_of
-from ...interface.versioned import PACKAGE, is_versioned
+from ...interface.versioned import PACKAGE, is_own
 
 MAX_DEPTH = 16
 MAX_BYTES = 1 << 24
@@ -79,7 +80,7 @@ def found_text(value: Any) -> str:
         return f"({','.join(map(found_text, value))})"
     if isinstance(value, CodeType):
         return f"code:{_of_code(value, 0)}"
-    if kind.__module__ not in ("builtins", "numpy") and _has_attributes(value):
+    if _has_attributes(value):
         return f"object:{fingerprint(kind)}"
     return fingerprint(value)
 
@@ -87,9 +88,7 @@ def found_text(value: Any) -> str:
 def _has_attributes(value: Any) -> bool:
     """Whether it is an object of a Python class of the program."""
     kind = type(value)
-    return not isinstance(value, type | tuple | FunctionType | np.ndarray) and not is_versioned(
-        kind.__module__
-    )
+    return not isinstance(value, type | tuple | FunctionType | np.ndarray) and not is_own(kind)
 
 
 _PLAIN: dict[type, Any] = {
@@ -141,14 +140,14 @@ def _of_builtin(value: Any, depth: int) -> str:
     """A function written in C; a method is one of what it is bound to."""
     owner = value.__self__
     if owner is None or isinstance(owner, ModuleType):
-        if not is_versioned(value.__module__):
+        if not is_own(value):
             raise Unkeyed(f"the function '{value.__qualname__}', which is not written in Python")
         return f"builtin:{value.__module__}.{value.__qualname__}"
     return f"builtin:{value.__name__}({fingerprint(owner, depth + 1)})"
 
 
 def _of_function(function: FunctionType, depth: int) -> str:
-    if is_versioned(function.__module__) and "<locals>" not in function.__qualname__:
+    if is_own(function) and "<locals>" not in function.__qualname__:
         return f"function:{function.__module__}.{function.__qualname__}:{function.__code__.co_firstlineno}"
     if vars(function).keys() - ATTRIBUTES:
         raise Unkeyed(f"the function '{function.__qualname__}', which has attributes")
@@ -184,7 +183,7 @@ _MADE = frozenset((
 
 
 def _of_class(kind: type, depth: int) -> str:
-    if is_versioned(kind.__module__):
+    if is_own(kind):
         return f"type:{kind.__module__}.{kind.__qualname__}"
     if type(kind) is not type:
         raise Unkeyed(f"the class '{kind.__qualname__}', which has a metaclass")
@@ -207,7 +206,7 @@ def _of_member(item: Any, depth: int) -> str:
         return f"property({_of_member(item.fget, depth + 1)})"
     if isinstance(item, FunctionType):
         # Of namedtuple and dataclass: they follow from the fields.
-        made = item.__code__.co_filename == "<string>" or is_versioned(item.__module__)
+        made = is_generated(item) or is_own(item)
         return "made" if made else code_of(item, depth)
     if type(item).__name__ in ("_tuplegetter", "member_descriptor", "getset_descriptor"):
         return type(item).__name__

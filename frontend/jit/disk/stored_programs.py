@@ -28,10 +28,11 @@ from ....runtime.disk_cache import COUNTS, Variant
 from ...interface.argument_types import ArgumentType
 from ...interface.captured import Captured, Step
 from ...interface.forwarders import made_lines
+from ...interface.ordinary import is_generated
 from ...interface.outside_arrays import Input, Inputs
 from ...interface.program_parts import Program
 from ...interface.source import FunctionSource, is_text_of
-from ...interface.versioned import is_versioned
+from ...interface.versioned import is_own
 from .fingerprints import Unkeyed, code_of, digest, fingerprint, found_text
 from .program_data import dumped, loaded
 
@@ -160,7 +161,7 @@ def _collected(request: Request, captured: Captured) -> Reads:
 def _is_own(owner: Any) -> bool:
     """Whether a reader is a function of Nestor, which changes with its version only."""
     function = owner.function if isinstance(owner, FunctionSource) else owner
-    return isinstance(function, FunctionType) and is_versioned(function.__module__)
+    return isinstance(function, FunctionType) and is_own(function)
 
 
 def _text(owner: Any, step: Step, value: Any) -> str:
@@ -229,7 +230,7 @@ class _Pickler(pickle.Pickler):
         return self._known.get(id(obj))
 
     def reducer_override(self, obj: Any) -> Any:
-        if isinstance(obj, type | FunctionType) and not is_versioned(obj.__module__):
+        if isinstance(obj, type | FunctionType) and not is_own(obj):
             raise Unkeyed(f"'{obj.__qualname__}', which is part of the result and was not found by a name")
         return NotImplemented
 
@@ -346,13 +347,11 @@ def _input_places(request: Request, reads: Reads, program: Program) -> list[tupl
 
 def _check_source(function: Any) -> None:
     """What was compiled is the text of the file: it must be that of the code which runs, for the key is that code."""
-    if not isinstance(function, FunctionType) or is_versioned(function.__module__):
+    if not isinstance(function, FunctionType) or is_own(function):
+        return
+    if is_generated(function):  # it is not compiled, its defaults are read
         return
     code = function.__code__
-    if (
-        code.co_filename == "<string>"
-    ):  # of a dataclass or NamedTuple: it is not compiled, its defaults are read
-        return
     text = "".join(made_lines(function) or linecache.getlines(code.co_filename, function.__globals__))
     if not is_text_of(text, code):
         raise Unkeyed(f"the source of '{function.__qualname__}', which is not the one that runs")
