@@ -119,7 +119,7 @@ class ShuffleOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> ShuffleOp:
-        mode = parser.parse_identifier("a mode: xor, up, down or idx")
+        mode = parser.parse_identifier(context_msg="a mode: xor, up, down or idx")
         position = parser.pos
         operands = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_unresolved_operand)
         attributes = parser.parse_optional_attr_dict()

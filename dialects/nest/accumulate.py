@@ -215,7 +215,7 @@ class AccumulateOp(StatementOp):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         label = parser.parse_optional_str_literal() or ""
-        combiner = parser.parse_identifier("the combiner's name")
+        combiner = parser.parse_identifier(context_msg="the combiner's name")
         values = cls._parse_group(parser)
         parser.parse_punctuation(",")
         memrefs = cls._parse_group(parser)
@@ -283,7 +283,7 @@ def _type_of(number: Attribute) -> Attribute | None:
 
 
 def _parse_order(parser: Parser) -> str:
-    name = parser.parse_identifier("the order of the reduction")
+    name = parser.parse_identifier(context_msg="the order of the reduction")
     if name == "fixed":
         parser.parse_punctuation("-")  # pyright: ignore
         parser.parse_keyword("tree")

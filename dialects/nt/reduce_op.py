@@ -181,7 +181,7 @@ class ReduceOp(Working):
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        combiner = parser.parse_identifier("the combiner's name")
+        combiner = parser.parse_identifier(context_msg="the combiner's name")
         inputs = parser.parse_optional_comma_separated_list(
             parser.Delimiter.PAREN, parser.parse_unresolved_operand
         )

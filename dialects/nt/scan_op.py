@@ -80,7 +80,7 @@ class ScanOp(Working):
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        combiner = parser.parse_identifier("the combiner's name")
+        combiner = parser.parse_identifier(context_msg="the combiner's name")
         source = parser.parse_unresolved_operand()
         parser.parse_keyword("along")
         axis = parser.parse_integer()

@@ -151,7 +151,7 @@ class SequenceOp(IRDLOperation):
 
 
 def _parameter(parser: Parser) -> tuple[str, int]:
-    name = parser.parse_identifier("a parameter's name")
+    name = parser.parse_identifier(context_msg="a parameter's name")
     parser.parse_punctuation("=")
     return name, parser.parse_integer()
 
@@ -222,7 +222,7 @@ class MatchOp(IRDLOperation):
     def parse(cls, parser: Parser) -> Self:
         optional = parser.parse_optional_keyword("optional") is not None
         position = parser.pos
-        kind = parser.parse_identifier("loops, statements or buffers")
+        kind = parser.parse_identifier(context_msg="loops, statements or buffers")
         if kind not in _KINDS:
             parser.raise_error(
                 f"cannot match '{kind}': one of {', '.join(_KINDS)}", position, position + len(kind)

@@ -96,7 +96,7 @@ def _parse_plain(parser: Parser, option: Option) -> Attribute:
         text = parser.parse_optional_str_literal()
         return _parse_int(parser) if text is None else StringAttr(text)
     position = parser.pos
-    word = parser.parse_identifier(f"one of {', '.join(option.choices)}")
+    word = parser.parse_identifier(context_msg=f"one of {', '.join(option.choices)}")
     if word not in option.choices:
         choices = ", ".join(option.choices)
         parser.raise_error(
