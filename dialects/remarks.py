@@ -45,6 +45,20 @@ def listening(handler: Handler) -> Iterator[None]:
         _handler.reset(token)
 
 
+@contextmanager
+def held() -> Iterator[None]:
+    """Keep what is said inside the `with` block until it ends; where it ends in an exception, nothing was said."""
+    handler = _handler.get()
+    if handler is None:
+        yield
+        return
+    heard: list[Diagnostic] = []
+    with listening(heard.append):
+        yield
+    for said in heard:
+        handler(said)
+
+
 def _emit(severity: str, op: Any, message: str, hint: str | None, notes: Iterable[tuple[Any, str]]) -> None:
     handler = _handler.get()
     if handler is None:

@@ -61,6 +61,9 @@ another one, a buffer that each lane of a vector would need, loops for the proce
 A kernel may be unfinished in between, its inner loops bound and its outer ones not yet: what is missing in the end,
 `compile` says.
 
+An automatic schedule is never refused: where a step is, what its strategy did is undone, and the rest of the schedule is
+done without it. `f.explain(..., strategies=True)` and a remark say so.
+
 This page is generated from the files it describes: `make docs`.
 """
 

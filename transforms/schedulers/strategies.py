@@ -15,7 +15,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from typing import Any, NamedTuple
+
+from ...dialects.diagnostic import NestorError
+from .refusals import unless_refused
 
 
 def _always(nest: Any) -> bool:
@@ -64,14 +68,19 @@ def first_of(rows: Sequence[Strategy], label: str, nest: Any) -> Strategy | None
     """Apply the first row that takes a nest, and say which one it was; None, and nothing changed, where none does."""
     watcher = _watcher.get()
     for row in rows:
-        if not row.recognise(nest):
-            outcome = f"is for {row.takes}"
-        elif row.apply(nest):
-            outcome = APPLIED
-        else:
-            outcome = f"is for {row.takes}: a step is refused or would not pay"
+        outcome = unless_refused(partial(_outcome, row, nest), partial(_refused, row))
         if watcher is not None:
             watcher(Tried(label, row, outcome))
         if outcome is APPLIED:
             return row
     return None
+
+
+def _outcome(row: Strategy, nest: Any) -> str:
+    if not row.recognise(nest):
+        return f"is for {row.takes}"
+    return APPLIED if row.apply(nest) else f"is for {row.takes}: a step is refused or would not pay"
+
+
+def _refused(row: Strategy, refusal: NestorError) -> str:
+    return f"is for {row.takes}: {refusal.diagnostic.message}"

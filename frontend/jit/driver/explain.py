@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.ir import Operation
 
+    from ....dialects.diagnostic import Diagnostic
     from ...interface.program_parts import Program
 
 
@@ -118,6 +119,8 @@ def _schedule_remarks(module: ModuleOp, machine: str | None) -> list[str]:
 
 def _strategies(module: ModuleOp, target: str, machine: str | None) -> list[str]:
     """The strategies that the automatic schedule tries for each nest, in turn, and what came of each."""
+    from ....dialects.remarks import listening
+    from ....transforms.schedulers.refusals import NOT_TAKEN
     from ....transforms.schedulers.strategies import Tried, watching
     from ..specialise.stages import lowered_copy
 
@@ -127,7 +130,13 @@ def _strategies(module: ModuleOp, target: str, machine: str | None) -> list[str]
     pipeline = (
         ("cuda-to-parts", "nest-schedule-cuda") if target != "cpu" else ("to-parts", "nest-schedule-cpu")
     )
-    with watching(tried.append):
+    left_out: list[str] = []
+
+    def hear(said: Diagnostic) -> None:
+        if said.message.startswith(NOT_TAKEN):
+            left_out.extend(said.render().splitlines())
+
+    with watching(tried.append), listening(hear):
         lowered_copy(module, pipeline, machine=machine)
     lines: list[str] = []
     nest = None
@@ -136,6 +145,7 @@ def _strategies(module: ModuleOp, target: str, machine: str | None) -> list[str]
             nest = one.nest
             lines.append(f"  {nest}")
         lines.append(f"    {one}")
+    lines += [f"  {line}" for line in left_out]
     return lines or ["  none: there are no nests"]
 
 

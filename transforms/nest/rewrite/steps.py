@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from ....dialects.diagnostic import NestorError
@@ -24,6 +25,10 @@ class Steps:
             return self.do(primitive, *targets, **options)
         except NestorError:
             return None
+
+    def undone_when_refused(self) -> AbstractContextManager[None]:
+        """Forgets the steps that are done meanwhile where one of them is refused: their IR is put back."""
+        return nullcontext()
 
 
 UNRECORDED = Steps()

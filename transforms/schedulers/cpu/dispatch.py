@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ from ....analysis.nest.sets.dependence import Dependences
 from ....analysis.nest.values.trip_counts import largest_extent
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import AccumulateOp, ForOp
-from ...nest.loops.flatten import flatten, flatten_neighbours, why_not_contiguous
+from ...nest.loops.flatten import flatten, why_not_contiguous
 from ...nest.loops.normalise import remove_unit_loop, why_not_remove_unit_loop
 from ...nest.loops.reorder import reorder, why_not_reorder
 from ...nest.loops.split import split, why_not_split
@@ -35,6 +35,7 @@ from ...nest.rewrite.steps import Steps
 from ...nest.rewrite.trials import trial
 from ..patterns.costs import machine_lanes
 from ..patterns.tiles import pattern_in, sum_in
+from ..refusals import optional, unless_refused
 from ..strategies import Strategy, first_of
 from .recurrences import is_recurrence, jam_rows
 from .reductions import block_rows, column_sums_in, has_many_rows, jam_sums, share_reduction
@@ -44,6 +45,7 @@ from .strips import make_strips, strip_of
 from .transposes import tile_transposed
 from .vectors import (
     Machine,
+    joined_neighbours,
     outermost_loops,
     remark_refusal,
     schedule_innermost,
@@ -56,6 +58,7 @@ from .vectors import (
 if TYPE_CHECKING:
     from ..patterns.convolutions import Convolution
     from ..patterns.windows import Windows
+    from .batch_slices import Sliced
 
 FEW = 4
 """Up to this many iterations are too few to share among threads when an inner loop can be shared instead."""
@@ -66,28 +69,34 @@ TILE = 32
 
 def schedule_sums_of_products(function: FuncOp, machine: Machine) -> None:
     """Convolutions, products, and the matrices that they make and use. A program without any does not import how."""
-    from .batch_slices import do_slices, slices_in
+    from .batch_slices import slices_in
     from .joined_axes import join_axes
     from .matrix_stacks import join_stacks
     from .pairs import pairs_in, tile_pairs
 
-    _remove_unit_loops(function, machine.steps)
-    join_axes(function, machine.steps)
+    steps, threads = machine.steps, share if machine.cpu.threads != 1 else None
+    optional(lambda: _remove_unit_loops(function, steps))
+    optional(lambda: join_axes(function, steps))
     if machine.cpu.amx:
         from .matrix_tiles import widen_in_products
 
-        widen_in_products(function, machine.steps)
+        optional(lambda: widen_in_products(function, steps))
     for nest in list(outermost_loops(function)):
         if nest.parent is not None:
-            first_of(SUMS, nest.label, Sums(_join_terms(nest, machine.steps), machine))
+            joined = unless_refused(partial(_join_terms, nest, steps), lambda _, nest=nest: nest)
+            first_of(SUMS, nest.label, Sums(joined, machine))
     for pairs in list(pairs_in(function)):
-        tile_pairs(pairs, machine.cpu, share if machine.cpu.threads != 1 else None, machine.steps)
+        optional(partial(tile_pairs, pairs, machine.cpu, threads, steps))
     for sliced in slices_in(function, machine.cpu):
-        schedule_nest(
-            do_slices(sliced, machine.cpu, machine.steps), machine, for_threads=machine.cpu.threads != 1
-        )
-    join_stacks(function, machine.steps)
-    schedule_products(function, machine)
+        optional(partial(_schedule_slices, sliced, machine))
+    optional(lambda: join_stacks(function, steps))
+    optional(lambda: schedule_products(function, machine))
+
+
+def _schedule_slices(sliced: Sliced, machine: Machine) -> None:
+    from .batch_slices import do_slices
+
+    schedule_nest(do_slices(sliced, machine.cpu, machine.steps), machine, machine.cpu.threads != 1)
 
 
 def _remove_unit_loops(function: FuncOp, steps: Steps) -> None:
@@ -213,10 +222,10 @@ class Nest:
 
 def schedule_nest(nest: ForOp, machine: Machine, for_threads: bool, in_parts: bool = True) -> None:
     """Schedule a nest; `for_threads`: no loop around it is parallel yet; `in_parts`: reductions may be shared."""
-    steps, label = machine.steps, nest.label
-    band = flatten_neighbours(perfect_band(nest), steps)
+    label, band = nest.label, joined_neighbours(nest, machine)
     if first_of(AS_WRITTEN, label, Nest(band, machine, for_threads, in_parts)) is None:
-        first_of(NESTS, label, Nest(_best_order(band, steps), machine, for_threads, in_parts))
+        band = unless_refused(partial(_best_order, band, machine.steps), lambda _: band)
+        first_of(NESTS, label, Nest(band, machine, for_threads, in_parts))
 
 
 def _in_parts(nest: Nest) -> bool:
@@ -304,12 +313,12 @@ def _loop_by_loop(nest: Nest) -> bool:
             loop = sums
         share(loop, steps)
         for_threads = False
-    search_in_parts(loop, machine)
+    optional(lambda: search_in_parts(loop, machine))
     rows = rows_of(loop, machine.cpu)
     for child in list(outermost_loops(loop)):
         if child.parent is not None:  # a product before it may have taken it
             schedule_nest(child, replace(machine, in_rows=bool(rows) or machine.in_rows), for_threads)
-    fetch_rows(loop, rows, steps)
+    optional(lambda: fetch_rows(loop, rows, steps))
     if nest.refusal is not None and not any(loop.kind == "parallel" for loop in loops_in(loop)):
         remark_refusal(loop, "runs on one thread", nest.refusal)
     return True
@@ -359,7 +368,7 @@ def schedule_products(function: FuncOp, machine: Machine) -> None:
 
     for nest in list(outermost_loops(function)):
         if nest.parent is not None:
-            sink_vector(nest, machine.steps)
+            optional(partial(sink_vector, nest, machine.steps))
             product = Nest(perfect_band(nest), machine, machine.cpu.threads != 1, in_parts=True)
             if _sums_in_innermost(product):
                 first_of(PRODUCTS, nest.label, product)

@@ -53,6 +53,7 @@ What stays serial or scalar is said in a remark, with the dependence or the acce
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import partial
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -60,43 +61,47 @@ from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
 from ....analysis.machine import DEFAULT_CPU, Cpu, cpu
-from ....analysis.nest.loop_structure import functions, loops_in, perfect_band
+from ....analysis.nest.loop_structure import functions, loops_in
 from ....analysis.nest.sets.dependence import Dependences
 from ....dialects.diagnostic import fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp
-from ...nest.loops.flatten import flatten_neighbours
 from ...nest.mapping.parallel import why_not_parallel
+from ..refusals import never_refused, optional
 from ..strategies import Strategy, first_of
-from .vectors import DEFAULT, Machine, outermost_loops, schedule_innermost
+from .vectors import DEFAULT, Machine, joined_neighbours, outermost_loops, schedule_innermost
 
 
 def schedule_nests(function: FuncOp, machine: Machine = DEFAULT) -> None:
-    """Schedule all nests of a function: first those that take others into their blocks."""
+    """Schedule all nests of a function: first those that take others into their blocks. Never refuses."""
+    never_refused(function, machine.steps, lambda: _schedule_nests(function, machine))
+
+
+def _schedule_nests(function: FuncOp, machine: Machine) -> None:
     nests = list(outermost_loops(function))
     if any(isinstance(op, AccumulateOp | AllocOp) for op in function.walk()):
         from .dispatch import schedule_sums_of_products
         from .reductions import in_turn
         from .streams import has_big_arrays
 
-        schedule_sums_of_products(function, machine)
+        optional(partial(schedule_sums_of_products, function, machine))
         if has_big_arrays(function, machine.cpu):
             from .moments import do_moments_in_parts
 
-            do_moments_in_parts(function, machine.cpu, machine.steps)
+            optional(partial(do_moments_in_parts, function, machine.cpu, machine.steps))
         nests = in_turn(outermost_loops(function))
     for nest in nests:
-        schedule(nest, machine)
+        optional(partial(schedule, nest, machine))
     if sum(loop.kind == "parallel" for loop in outermost_loops(function)) > 1:
         from .sweeps import turn_back
 
-        turn_back(function, machine.cpu, machine.steps)
+        optional(partial(turn_back, function, machine.cpu, machine.steps))
 
 
 def schedule(nest: ForOp, machine: Machine = DEFAULT) -> None:
     """Schedule one nest. Loops that are marked already stay as they are."""
     if any(loop.kind != "serial" for loop in loops_in(nest)):
         return
-    band = flatten_neighbours(perfect_band(nest), machine.steps)
+    band = joined_neighbours(nest, machine)
     if first_of(PLAIN, nest.label, (band, machine)) is not None:
         return
     from .dispatch import schedule_nest

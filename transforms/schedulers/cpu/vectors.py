@@ -14,23 +14,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.dialects.builtin import AnyFloat
 from xdsl.ir import Operation, SSAValue
 
 from ....analysis.machine import Cpu, cpu
-from ....analysis.nest.loop_structure import parent_loop
+from ....analysis.nest.loop_structure import parent_loop, perfect_band
 from ....analysis.nest.sets.access_patterns import SCATTERED, SEVERAL, access_patterns, pairs_read
 from ....analysis.nest.sets.dependence import Dependences
 from ....analysis.nest.values.trip_counts import largest_extent
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, StoreOp
 from ....dialects.remarks import remark
+from ...nest.loops.flatten import flatten_neighbours
 from ...nest.loops.split import split, why_not_split
 from ...nest.mapping.parallel import parallelize
 from ...nest.mapping.vectorize import vectorize, why_not_lanes
 from ...nest.rewrite.steps import UNRECORDED, Steps
 from ..patterns.costs import arithmetic_in, has_transcendental, machine_lanes, padded_width, work_inside
+from ..refusals import optional, unless_refused
 from .streams import fetch_ahead, stream_results
 
 WORK_PER_THREAD = 1 << 17
@@ -75,6 +78,13 @@ def remark_refusal(loop: ForOp, what: str, refusal: NestorError) -> None:
     remark(loop, f'the loop "{loop.label}" {what}: {reason.message}', hint=reason.hint, notes=notes)
 
 
+def joined_neighbours(nest: ForOp, machine: Machine) -> list[ForOp]:
+    """The band of a nest, its neighbours one loop wherever memory allows."""
+    return unless_refused(
+        lambda: flatten_neighbours(perfect_band(nest), machine.steps), lambda _: list(perfect_band(nest))
+    )
+
+
 # ---- threads ----------------------------------------------------------------------------------------
 
 
@@ -84,7 +94,7 @@ def share(loop: ForOp, steps: Steps) -> None:
     extent = largest_extent(loop)
     if extent is not None and extent < 2 * grain:
         return
-    steps.do(parallelize, loop, grain=grain)
+    optional(partial(steps.do, parallelize, loop, grain=grain))
 
 
 # ---- vectors ----------------------------------------------------------------------------------------
@@ -237,7 +247,10 @@ def _updated_by(op: Operation, piece: ForOp) -> Sequence[SSAValue]:
 
 
 def _give_registers(piece: ForOp, steps: Steps) -> None:
-    """What loops inside of `piece` update in each iteration, and its variables: an element per lane, in registers."""
+    """What loops inside of `piece` update in each iteration, and its variables: an element per lane, in registers.
+
+    What all lanes add to stays a reduction: in a register it would be read by one lane after the other.
+    """
     if not variables_of(piece) and not list(outermost_loops(piece)):
         return
     from ...nest.memory.expand_buffer import expand_buffer
@@ -245,6 +258,7 @@ def _give_registers(piece: ForOp, steps: Steps) -> None:
     from ...nest.memory.set_memory import set_memory
 
     own = [variable.memref for variable in variables_of(piece)]
+    own += [buffer for op in _reductions(piece, Dependences(piece)) for buffer in op.memrefs]
     for inner in outermost_loops(piece):
         updated = [b for op in inner.body.block.ops for b in _updated_by(op, piece) if b not in own]
         for buffer in dict.fromkeys(updated):

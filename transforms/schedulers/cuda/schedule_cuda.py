@@ -55,7 +55,7 @@ schedules (`dlight`), Halide the GPU part of its autoscheduler.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -77,6 +77,7 @@ from ...nest.loops.reorder import reorder, why_not_reorder
 from ...nest.loops.split import split, why_not_split
 from ...nest.mapping.bind import bind
 from ...nest.rewrite.steps import UNRECORDED, Steps
+from ..refusals import never_refused, optional, unless_refused
 from ..strategies import Strategy, first_of
 from .attention import schedule_attention
 from .column_moments import schedule_column_moments
@@ -118,25 +119,29 @@ DEFAULT = gpu()
 def schedule_function(
     function: FuncOp, block: int = 256, steps: Steps = UNRECORDED, gpu: Gpu = DEFAULT
 ) -> None:
-    """Bind the loops of every nest of a function: first what takes several nests together.
+    """Bind the loops of every nest of a function: first what takes several nests together. Never refuses.
 
     Of a function that calls Python no kernel is made: convert-nest-to-gpu says so.
     """
-    if any(called(op) for op in function.walk()):
-        return
-    schedule_attention(function, gpu, steps, narrow=True)  # both of its products are those of tensor cores
-    schedule_tensor_cores(function, gpu, steps)
-    schedule_attention(function, gpu, steps, narrow=False)
-    segment(function, steps)
+    if not any(called(op) for op in function.walk()):
+        never_refused(function, steps, lambda: _schedule_function(function, block, steps, gpu))
+
+
+def _schedule_function(function: FuncOp, block: int, steps: Steps, gpu: Gpu) -> None:
+    # both of its products are those of tensor cores
+    optional(lambda: schedule_attention(function, gpu, steps, narrow=True))
+    optional(lambda: schedule_tensor_cores(function, gpu, steps))
+    optional(lambda: schedule_attention(function, gpu, steps, narrow=False))
+    optional(lambda: segment(function, steps))
     for nest in list(units(function.body.block)):
         if nest.parent is None or not isinstance(nest, ForOp) or is_scheduled(nest):
             continue
         first_of(SUMS, nest.label, Nest(nest, block, gpu, steps))
-    schedule_column_moments(function, gpu, steps)
-    schedule_column_programs(function, gpu, steps)
+    optional(lambda: schedule_column_moments(function, gpu, steps))
+    optional(lambda: schedule_column_programs(function, gpu, steps))
     for nest in in_turn(units(function.body.block)):
         if nest.parent is not None:
-            schedule(nest, block, steps, gpu)
+            optional(partial(schedule, nest, block, steps, gpu))
 
 
 def schedule(nest: ForOp | IfOp, block: int = 256, steps: Steps = UNRECORDED, gpu: Gpu = DEFAULT) -> None:
@@ -176,7 +181,7 @@ class Nest:
         """The independent loops, of which those without others between them are one."""
         band = independent_band(self.nest, self.dependences)
         if len(loops_in(band[0])) == len(band):
-            make_perfect(band[0], self.steps)
+            optional(lambda: make_perfect(band[0], self.steps))
         return _flattened(band, self.steps)
 
 
@@ -186,7 +191,7 @@ def _bind_nest(nest: ForOp, block: int, gpu: Gpu, steps: Steps) -> Refusal | Non
     if found.refusal is None:
         first_of(INDEPENDENT, nest.label, found)
         return found.left
-    if _remove_unit_loops(nest, steps):
+    if unless_refused(lambda: _remove_unit_loops(nest, steps), lambda _: False):
         del found.dependences
     return found.refusal if first_of(DEPENDENT, nest.label, found) is None else found.left
 
@@ -318,7 +323,7 @@ def _bind_iterations(nest: Nest) -> bool:
 
 def _flattened(band: list[ForOp], steps: Steps) -> list[ForOp]:
     """Neighbours of the band made one wherever memory allows."""
-    return flatten_neighbours(band, steps)
+    return unless_refused(lambda: flatten_neighbours(band, steps), lambda _: band)
 
 
 def _bind_rows(loop: ForOp, block: int, steps: Steps) -> Refusal | None:

@@ -136,3 +136,30 @@ func.func @rows(%x: memref<1024x2048xf32>, %y: memref<1024xf32> {nest.role = "ou
   }
   func.return
 }
+
+// -----
+
+// The lanes of an outer loop add to one sum in the loop inside: in a register of that loop each would read what the last one left.
+// CHECK-LABEL: @lanes_add_to_one_sum
+// CHECK: nest.for "k" {{.*}} = 0 to 2 vectorized(2)
+// CHECK: nest.for "j"
+// CHECK: nest.accumulate "add" add {{.*}}, %sum[]
+func.func @lanes_add_to_one_sum(%a: memref<3x4xf64>, %w: memref<7xf64>, %out: memref<f64> {nest.role = "out"}, %t: memref<3x4x2xf64> {nest.role = "out"}) {
+  %sum = nest.alloc "sum" : memref<f64>
+  %zero = arith.constant 0.0 : f64
+  nest.store "start" %zero, %sum[] : memref<f64>
+  nest.for "i" %i = 0 to 3 {
+    nest.for "k" %k = 0 to 2 {
+      %b = nest.load %w[%k] : memref<7xf64>
+      nest.for "j" %j = 0 to 4 {
+        %c = nest.load %a[%i, %j] : memref<3x4xf64>
+        %d = arith.mulf %c, %b : f64
+        nest.accumulate "add" add %d, %sum[] : memref<f64>
+        nest.store "t" %d, %t[%i, %j, %k] : memref<3x4x2xf64>
+      }
+    }
+  }
+  %e = nest.load %sum[] : memref<f64>
+  nest.store "out" %e, %out[] : memref<f64>
+  func.return
+}
