@@ -139,6 +139,7 @@ def tensor_while(frame: Frame, node: ast.While, execute: Execute) -> None:
     graph = frame.graph
     condition = with_stops(node)
     before: list[Block] = []
+    fixed: list[bool] = []
 
     def body(block: Block, carried: _Carried) -> None:
         check = Block(arg_types=carried.types())
@@ -150,8 +151,10 @@ def tensor_while(frame: Frame, node: ast.While, execute: Execute) -> None:
             present = dict(frame.variables)
             value = test(frame, condition)
             refuse_changes(frame, node.test, present, "in the condition of a loop")
+            # Until all that the body changes is carried, a condition may look as if it did not change.
+            fixed[:] = [isinstance(value, Static)]
             if isinstance(value, Static):
-                frame.fail(node, "this loop never ends", "its condition does not change")
+                value = Static(bool(value.value))
             holds = as_bool(graph, as_condition(frame, node.test, value))
             frame.at(node)
             graph.insert(scf.ConditionOp(holds, *check.args))
@@ -164,6 +167,8 @@ def tensor_while(frame: Frame, node: ast.While, execute: Execute) -> None:
 
     outside = dict(frame.variables)
     block, carried, starts = _settle(frame, node, [], body)
+    if fixed == [True]:
+        frame.fail(node, "this loop never ends", "its condition does not change")
     loop = scf.WhileOp(starts, carried.types(), Region(before[0]), Region(block))
     graph.insert(loop)
     carried.set(frame, loop.results)

@@ -28,6 +28,14 @@ Rule = Callable[["Batcher", Operation], bool]
 """Makes what an operation with stacked operands becomes; False, with nothing made, where it has no form for them."""
 
 
+class SlicesDiffer(Exception):
+    """The slices of a value have no common shape: there is no stack of them. Holds the diagnostic that says which."""
+
+    def __init__(self, error: NestorError):
+        super().__init__(str(error))
+        self.error = error
+
+
 class Batcher:
     """One function applied to all slices: its operations, one after the other, before `anchor` or at the end of `block`."""
 
@@ -183,11 +191,12 @@ class Batcher:
     def mapped(self, sizes: AffineList, op: Operation, what: str = "size") -> AffineList:
         """Expressions of the function as they are here. Raises where they differ from slice to slice."""
         if any(v in self.stacked for v in sizes.operands):
-            raise self.fail(
+            error = self.fail(
                 op,
                 f"nt.batch: a {what} of {op.name} depends on what is sliced: its slices have no common shape",
                 hint="give all slices one shape: mask what is not wanted, or do not slice the argument that says it",
             )
+            raise SlicesDiffer(error)
         return sizes.substitute_all(self.values)
 
     def sizes_of(self, op: Operation) -> AffineList:

@@ -10,7 +10,9 @@
       scf.yield %3 : tensor<8x9xi64>
     }
 
-It is right for any operation, with effects and without, and slow: results that differ between slices in shape have none.
+It is right for any operation, with effects and without, and slow: results that differ between slices in shape have no
+stack. What such values are made for runs slice by slice with them (`slice_by_slice`): the tape of a loop that each slice
+runs another number of times.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from xdsl.dialects.builtin import (
     TensorType,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.traits import is_side_effect_free
 
 from ...dialects.affine import AffineList
 from ...dialects.nest import LoadOp, StoreOp
@@ -45,7 +48,7 @@ from ...dialects.nt.common import SizedOp
 from ...dialects.nt.ops import CastOp, DotOp, ReduceOp, ScanOp, TransposeOp, element_of, shape_of
 from ...dialects.nt.types import kind_of
 from ...dialects.remarks import remark
-from .batcher import INDEX, Batcher, joined, reads_of
+from .batcher import INDEX, Batcher, SlicesDiffer, joined, reads_of
 from .islands import for_each, island
 
 
@@ -55,11 +58,12 @@ def each_slice(b: Batcher, group: Sequence[Operation]) -> None:
         name = _name(group[0])
         remark(group[0], f"{name} runs for one slice after the other: it has no form for all slices at once")
     made = {result for op in group for result in op.results}
+    inside = {inner for op in group for inner in op.walk()}
     results = [
         result
         for op in group
         for result in op.results
-        if any(use.operation not in group for use in result.uses)
+        if any(use.operation not in inside for use in result.uses)
     ]
     for result in results:
         if not isinstance(result.type, TensorType | IndexType | IntegerType) and not _is_number(result.type):
@@ -89,6 +93,29 @@ def each_slice(b: Batcher, group: Sequence[Operation]) -> None:
         b.put(result, stack)
     for value in made.difference(results):
         b.values.pop(value, None)
+
+
+def slice_by_slice(b: Batcher, ops: Sequence[Operation], differ: SlicesDiffer) -> None:
+    """Run a whole function for each slice, but for what depends on none: what differs in shape stays inside a slice."""
+    group: list[Operation] = []
+    sliced = set(b.stacked)
+    try:
+        for op in ops:
+            b.location = op.location
+            if not sliced.isdisjoint(reads_of(op)):
+                sliced.update(op.results)
+                group.append(op)
+                continue
+            if group and not is_side_effect_free(op):
+                each_slice(b, group)  # effects keep their order
+                group = []
+            b.copy(op)
+        if group:
+            b.location = group[0].location
+            each_slice(b, group)
+    except SlicesDiffer:
+        raise differ.error from None
+    remark(ops[0], f"this function runs for one slice after the other: {differ.error.diagnostic.message}")
 
 
 def _name(op: Operation) -> str:
@@ -176,11 +203,16 @@ def _extent(b: Batcher, value: SSAValue, axis: int) -> AffineList:
         place = sum(extent == DYNAMIC_INDEX for extent in shape_of(value)[:axis])
         if all(v in b.values for v in sizes[place].operands):
             return b.mapped(sizes[place], owner)  # pyright: ignore
-    raise b.fail(
-        owner,  # pyright: ignore
-        f"nt.batch: the shape of what {owner.name} gives is only known once it has run",  # pyright: ignore
+    raise _unforeseen(b, owner, f"what {owner.name} gives")  # pyright: ignore
+
+
+def _unforeseen(b: Batcher, op: Operation, what: str) -> SlicesDiffer:
+    error = b.fail(
+        op,
+        f"nt.batch: the shape of {what} is only known once it has run",
         hint="give all slices one shape that the arguments have or that is a constant",
     )
+    return SlicesDiffer(error)
 
 
 def _extent_of_argument(b: Batcher, value: SSAValue, axis: int) -> AffineList:
@@ -191,7 +223,7 @@ def _extent_of_argument(b: Batcher, value: SSAValue, axis: int) -> AffineList:
     if isinstance(loop, scf.WhileOp):
         return _extent(b, loop.arguments[value.index], axis)  # pyright: ignore
     assert loop is not None
-    raise b.fail(loop, "nt.batch: the shape of what it gives is only known once it has run")
+    raise _unforeseen(b, loop, "what it carries")
 
 
 def _same_extent(op: Operation, value: SSAValue, axis: int) -> tuple[SSAValue, int] | None:

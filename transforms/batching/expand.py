@@ -12,8 +12,8 @@ from ...dialects.diagnostic import fail
 from ...dialects.nt import BatchOp, DimOp
 from ...dialects.nt.batch_op import WHOLE
 from . import calls, control, loops, tensors
-from .batcher import Batcher, Rule
-from .each_slice import each_slice
+from .batcher import Batcher, Rule, SlicesDiffer
+from .each_slice import each_slice, slice_by_slice
 from .scalars import is_scalar_operation, scalar_operations
 
 RULES: dict[type[Operation], Rule] = {**tensors.RULES, **loops.RULES, **control.RULES, **calls.RULES}
@@ -29,6 +29,13 @@ def rule_of(op: Operation) -> Rule:
 
 def _none(b: Batcher, op: Operation) -> bool:
     return False
+
+
+def _erase_between(first: Operation | None, end: Operation) -> None:
+    """Erase what was inserted between two operations of a block."""
+    while (last := end.prev_op) is not first:
+        assert last is not None and last.parent is not None
+        last.parent.erase_op(last)
 
 
 def batch(op: BatchOp) -> None:
@@ -48,7 +55,14 @@ def batch(op: BatchOp) -> None:
         new = value if axis == WHOLE else b.with_slices_first(value, axis)
         b.put(argument, new, stacked=axis != WHOLE)
     *ops, end = body.ops
-    b.run(ops)
+    first = op.prev_op
+    values, stacked = dict(b.values), set(b.stacked)
+    try:
+        b.run(ops)
+    except SlicesDiffer as differ:
+        _erase_between(first, op)
+        b.values, b.stacked, b.done = values, stacked, set()
+        slice_by_slice(b, ops, differ)
     b.location = op.location
     for k, (result, value) in enumerate(zip(op.results_, end.operands, strict=True)):
         if k not in op.whole_results:

@@ -77,3 +77,31 @@ func.func @scalars(%x: tensor<9xf32>, %k: tensor<8xi64>, %n: index) -> tensor<8x
 // CHECK-NOT: nt.loops
 // CHECK: }
 // CHECK: nt.loops ins(%x, %[[K]] :
+
+// -----
+
+// What each slice needs another length of stays inside of a slice: the function runs for one slice after the other, but
+// for what depends on none.
+func.func private @f(%x: tensor<4xf32>, %w: tensor<4xf32>, %k: tensor<i64>) -> tensor<f32> {
+  %n = nt.to_scalar %k : tensor<i64> -> i64
+  %m = arith.index_cast %n : i64 to index
+  %s = nt.sin %w : tensor<4xf32>
+  %0 = nt.slice %x[0] strides [1] sizes(%m) : tensor<4xf32> -> tensor<?xf32>
+  %1 = nt.reduce add %0 over [0] : tensor<?xf32> -> tensor<f32>
+  %2 = nt.reduce add %s over [0] : tensor<4xf32> -> tensor<f32>
+  %3 = nt.add %1, %2 : tensor<f32>
+  func.return %3 : tensor<f32>
+}
+func.func @lengths(%x: tensor<8x4xf32>, %w: tensor<4xf32>, %k: tensor<8xi64>) -> tensor<8xf32> {
+  %r = nt.batch @f(%x, %w, %k : tensor<8x4xf32>, tensor<4xf32>, tensor<8xi64>) along [0, -1, 0] -> (tensor<8xf32>)
+  func.return %r : tensor<8xf32>
+}
+// CHECK-LABEL: func.func @lengths
+// CHECK:         %[[SIN:.*]] = nt.sin %w : tensor<4xf32>
+// CHECK:         %[[SUM:.*]] = nt.reduce add %[[SIN]] over [0]
+// CHECK:         %[[R:.*]] = scf.for %[[S:.*]] = %{{.*}} to %{{.*}} step %{{.*}} iter_args(%[[STACK:.*]] = %{{.*}}) -> (tensor<8xf32>) {
+// CHECK:           %[[ONE:.*]] = nt.slice %x[%[[S]], 0]
+// CHECK:           nt.slice %{{.*}}[0] strides [1] sizes(%{{.*}}) : tensor<4xf32> -> tensor<?xf32>
+// CHECK:           nt.add %{{.*}}, %[[SUM]] : tensor<f32>
+// CHECK:           scf.yield
+// CHECK:         func.return %[[R]] : tensor<8xf32>
