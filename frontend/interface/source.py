@@ -1,13 +1,11 @@
 """The source of a Python function: its AST with the exact lines and columns of its file."""
 
 from __future__ import annotations
-import __future__
 
 import ast
 import functools
 import inspect
 import linecache
-import operator
 import os
 import time
 import tokenize
@@ -20,6 +18,7 @@ from .custom_rules import CustomRule
 from .errors import UnsupportedError
 from .forwarders import ABOUT, made_lines
 from .match_statements import without_match
+from .source_text import is_text_of, is_text_with_asserts_of, is_tree_of
 
 
 @record
@@ -142,23 +141,37 @@ _STARTED = time.time()
 
 
 def _lines(function: FunctionType, code: CodeType) -> list[str]:
-    """The lines of the file that the code was compiled from. Raises UnsupportedError where it was edited since."""
+    """The lines of the file that the code was compiled from. Raises UnsupportedError where they are gone."""
     made = made_lines(function)
     if made:
         return made
     file = code.co_filename
     known = linecache.getlines(file, function.__globals__) or _inspect_lines(function)
-    if not _is_edited(file):
+    if not known or _are_of(known, function, code):
         return known
     # An edited file that was imported again may be known by its old text.
-    for lines in (known, _lines_of_file(file)):
-        if is_text_of("".join(lines), code):
-            return lines
+    present = _lines_of_file(file)
+    if present != known and _are_of(present, function, code):
+        return present
     raise UnsupportedError(
-        f"the file of '{function.__name__}' was changed after it was imported: its text is not what runs",
+        f"the file of '{function.__name__}' was changed after it was imported, or its code was: the text is not what runs",
         SourceLocation(file, code.co_firstlineno),
         hint="import it again, or restart Python",
     )
+
+
+def _are_of(lines: list[str], function: FunctionType, code: CodeType) -> bool:
+    """Whether Python compiles the lines to the code: those of the definition alone, else all of them."""
+    if code.co_name != "<lambda>" and code.co_firstlineno <= len(lines):
+        try:
+            if is_tree_of(_alone(lines, code), code):
+                return True
+        except (SyntaxError, ValueError):
+            pass
+    text = "".join(lines)
+    if is_text_of(text, code):
+        return True
+    return not _is_edited(code.co_filename) and is_text_with_asserts_of(text, function)
 
 
 def _lines_of_file(file: str) -> list[str]:
@@ -177,31 +190,6 @@ def _is_edited(file: str) -> bool:
         return False
 
 
-def is_text_of(text: str, code: CodeType) -> bool:
-    """Whether Python compiles the text of a file to this code, among others."""
-    try:
-        return _has(_compiled(text, code.co_filename, code.co_flags & _FUTURE), code)
-    except (SyntaxError, ValueError):
-        return False
-
-
-_FUTURE = functools.reduce(
-    operator.or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
-)
-"""The flags of code that was compiled with `from __future__ import ...`, in its file or where `compile` was called."""
-
-
-@functools.lru_cache(maxsize=16)
-def _compiled(text: str, file: str, flags: int) -> CodeType:
-    return compile(text, file, "exec", flags, dont_inherit=True)
-
-
-def _has(outer: CodeType, wanted: CodeType) -> bool:
-    return outer == wanted or any(
-        _has(constant, wanted) for constant in outer.co_consts if isinstance(constant, CodeType)
-    )
-
-
 def _inspect_lines(function: FunctionType) -> list[str]:
     try:
         return inspect.findsource(function)[0]
@@ -215,7 +203,7 @@ def _definition(lines: list[str], file: str, code: CodeType) -> ast.FunctionDef 
     if name == "<lambda>":
         return _lambda(_parse(file, "".join(lines)), code)
     try:
-        found = _find(ast.parse(_lines_alone(lines, code), file), name, first)
+        found = _find(_alone(lines, code), name, first)
     except SyntaxError:  # a line of a text, or of an argument list, that is not indented seemed to end it
         found = None
     return found or _find(_parse(file, "".join(lines)), name, first)
@@ -260,6 +248,10 @@ def _is_in(node: ast.expr, place: tuple[int, int]) -> bool:
 
 def _size(node: ast.expr) -> tuple[int, int]:
     return (node.end_lineno or 0) - node.lineno, (node.end_col_offset or 0) - node.col_offset
+
+
+def _alone(lines: list[str], code: CodeType) -> ast.Module:
+    return ast.parse(_lines_alone(lines, code), code.co_filename)
 
 
 def _lines_alone(lines: list[str], code: CodeType) -> str:

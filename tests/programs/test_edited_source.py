@@ -117,3 +117,86 @@ def test_a_file_that_is_gone_is_read_no_more(load):
     forget_files()
     with pytest.raises(nt.UnsupportedError, match="is not a function definition that can be read"):
         nt.jit(module.f)(X)
+
+
+def test_an_edit_that_the_clock_does_not_show_is_refused(load):
+    module, path = load(FIRST)
+    before = os.stat(path).st_mtime - 1000
+    path.write_text(FIRST.replace("* 2", "* 3"))
+    os.utime(path, (before, before))
+    forget_files()
+    with pytest.raises(nt.UnsupportedError, match="the text is not what runs"):
+        nt.jit(module.f)(X)
+
+
+def test_a_text_of_linecache_that_is_not_the_code_is_not_compiled():
+    space, file = {}, "<a cell>"
+    old, new = "def g(x):\n    return x * 3\n", "def g(x):\n    return x * 4\n"
+    exec(compile(old, file, "exec"), space)
+    linecache.cache[file] = (len(new), None, new.splitlines(True), file)
+    with pytest.raises(nt.UnsupportedError, match="the text is not what runs"):
+        nt.jit(space["g"])(X)
+    linecache.cache[file] = (len(old), None, old.splitlines(True), file)
+    assert np.array_equal(nt.jit(space["g"])(X), X * 3)
+
+
+def doubled(x):
+    return x * 2
+
+
+def test_code_that_was_replaced_is_not_compiled_as_its_text():
+    code = doubled.__code__
+    doubled.__code__ = code.replace(co_consts=tuple(5 if one == 2 else one for one in code.co_consts))
+    try:
+        with pytest.raises(nt.UnsupportedError, match="the text is not what runs"):
+            nt.jit(doubled)(X)
+    finally:
+        doubled.__code__ = code
+    assert np.array_equal(nt.jit(doubled)(X), X * 2)
+
+
+def checked(x):
+    assert x.size > 1, "short"
+    return [v + (1 if v.ndim else 2) for v in (x, x)][1]
+
+
+def test_asserts_that_an_importer_replaced_are_compiled_as_they_are_written():
+    """pytest does that to this file: all else of the code must be that of the text."""
+    assert any(name.startswith("@") for name in globals()), "pytest replaces asserts"
+    assert np.array_equal(nt.jit(checked)(X), X + 1)
+    with pytest.raises(AssertionError, match="short"):
+        nt.jit(checked)(X[:1])
+    code = checked.__code__
+    inner = next(one for one in code.co_consts if hasattr(one, "co_code"))
+    other = inner.replace(co_consts=tuple(7 if one == 1 else one for one in inner.co_consts))
+    checked.__code__ = code.replace(co_consts=tuple(other if one is inner else one for one in code.co_consts))
+    try:
+        with pytest.raises(nt.UnsupportedError, match="the text is not what runs"):
+            nt.jit(checked)(X)
+    finally:
+        checked.__code__ = code
+
+
+INSIDE = """
+class Base:
+    def gain(self): return 2.0
+
+class Layer(Base):
+    def gain(self): return super().gain() + 1.0
+    def apply(self, x): return x * self.gain()
+
+def made(k):
+    def f(x):
+        return x * k
+    return f
+
+layer, closure = Layer(), made(5.0)
+one, two = (lambda x: x + 1.0), (lambda x: x + 2.0)
+"""
+
+
+@pytest.mark.parametrize("name", ["layer.apply", "closure", "two"])
+def test_code_whose_text_depends_on_what_it_is_inside_of(load, name):
+    module, _ = load(INSIDE)
+    function = eval(name, vars(module))
+    assert np.array_equal(nt.jit(lambda x: function(x))(X), function(X))

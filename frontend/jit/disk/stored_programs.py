@@ -31,7 +31,8 @@ from ...interface.forwarders import made_lines
 from ...interface.ordinary import is_generated
 from ...interface.outside_arrays import Input, Inputs
 from ...interface.program_parts import Program
-from ...interface.source import FunctionSource, is_text_of
+from ...interface.source import FunctionSource
+from ...interface.source_text import is_text_of
 from ...interface.versioned import is_own
 from .fingerprints import Unkeyed, code_of, digest, fingerprint, found_text
 from .program_data import dumped, loaded
