@@ -201,6 +201,8 @@ def outline(
         returned += [graph.index(e) for e in extents]
         graph.insert(func.ReturnOp(*returned, *contents))
     captured = _isolated(block)
+    if forms:
+        _refuse_overlaps(frame, node, f"{label}, which is {done},", outer, captured)
     types = [v.type for v in (*returned, *contents)]
     function = func.FuncOp(
         graph.new_function(label), ([a.type for a in block.args], types), Region(block), "private"
@@ -233,6 +235,25 @@ def refuse_writes(
                 f"{label} writes to an array that shares memory with {name}, {given_as}",
                 f"give it arrays that do not share memory: {copy}",
             )
+
+
+def _refuse_overlaps(
+    frame: Frame, node: ast.AST, what: str, written: Sequence[Buffer], captured: Sequence[SSAValue]
+) -> None:
+    """Refuse writes to arrays outside that another one overlaps which is used: derivatives are those of separate tensors."""
+    used = {*captured, *[b.value for b in written]}
+    for buffer in written:
+        other = next((b for b in buffer.overlapping if b is not buffer and b.value in used), None)
+        if other is not None:
+            frame.fail(
+                node,
+                f"{what} writes to {_named(buffer)} and uses {_named(other)}, which overlaps it",
+                "use one of them, and views of it",
+            )
+
+
+def _named(buffer: Buffer) -> str:
+    return f"'{buffer.name}'" if buffer.name else "an array"
 
 
 def _results(

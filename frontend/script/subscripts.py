@@ -14,7 +14,7 @@ from ..frame.frame import Frame
 from ..frame.instances import has_attributes
 from ..frame.objects import MUTATORS, position_of
 from ..frame.recursion import evaluate
-from ..interface.errors import DTypeError, IndexRangeError, kind_of
+from ..interface.errors import DTypeError, IndexRangeError, Respecialise, kind_of
 from ..values import arithmetic as arith
 from ..values.arithmetic import refuse_own_code
 from ..values.checks import check
@@ -282,7 +282,7 @@ def _known_element(frame: Frame, node: ast.Subscript, owner: Any) -> Value:
 def _element(frame: Frame, node: ast.Subscript, owner: Any, index: Any) -> Value:
     try:
         return outside.item(owner, index)
-    except NestorError:
+    except (NestorError, Respecialise):
         raise
     except Exception as error:
         frame.fail(node, f"{type(error).__name__}: {error}", None, kind_of(error))

@@ -206,3 +206,39 @@ def test_writes_to_other_arrays_stay():
     assert value == 3.0
     np.testing.assert_array_equal(gradient, np.full(3, 2.0))
     np.testing.assert_array_equal(y, np.full(3, 3.0))
+
+
+def overlapped(x, y, w):
+    w[5] = 1.2 * (x * x).sum()
+    return x[0] * y.sum()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_writes_that_are_read_through_an_overlapping_array_are_refused(mode):
+    b = np.arange(6.0)
+    c = b[1:]
+    with pytest.raises(nt.NestorError, match="writes to .* and uses .*, which overlaps it"):
+        MODES[mode](lambda x: overlapped(x, c, b), np.ones(3))
+    np.testing.assert_array_equal(b, np.arange(6.0))
+
+
+def test_writes_are_read_through_another_name_of_the_same_array():
+    for other in (lambda b: b, lambda b: b[:]):
+        b = np.arange(6.0)
+        value, gradient = nt.value_and_grad(overlapped)(np.ones(3), other(b), b)
+        np.testing.assert_allclose(value, 13.6, rtol=1e-14)
+        np.testing.assert_allclose(gradient, [13.6 + 2.4, 2.4, 2.4], rtol=1e-14)
+    b = np.arange(6.0)
+    gradient = nt.grad(lambda x: overlapped(x, b[1:], b))(np.ones(3))  # a view that the function takes
+    np.testing.assert_allclose(gradient, [13.6 + 2.4, 2.4, 2.4], rtol=1e-14)
+
+
+def test_overlapping_items_outside_are_read_as_they_are_after_writes():
+    a = np.arange(1.0, 7.0)
+    d = {"k": a, "l": a[1:]}
+
+    def f(x):
+        d["l"][0] = 5.0
+        return (x * d["k"]).sum()
+
+    assert nt.jit(f)(np.ones(6)) == 24.0

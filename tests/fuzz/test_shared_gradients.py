@@ -1,0 +1,26 @@
+"""Random gradients of functions whose arguments, items, globals and attributes name the same memory, with writes.
+
+Seeds 0 to 299, the first five where slow tests are left out. `shared_gradients.py` draws more.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from shared_gradients import CALLS, judge
+
+PART = 5
+
+
+@pytest.mark.parametrize("part", [0, *[pytest.param(k, marks=pytest.mark.slow) for k in range(1, 60)]])
+def test_gradients_of_shared_memory_are_those_of_python_or_refused(part: int, tmp_path: Path):
+    ends, wrong = Counter[str](), []
+    for seed in range(part * PART, (part + 1) * PART):
+        found, of_case = judge(seed, tmp_path)
+        wrong += found
+        ends += of_case
+    assert not wrong, "\n\n".join(wrong[:3])
+    assert ends["right"] > 0.2 * PART * CALLS
+    assert ends["right"] < PART * CALLS  # some share what is written
