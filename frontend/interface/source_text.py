@@ -35,7 +35,7 @@ def is_tree_of(tree: ast.Module, code: CodeType) -> bool:
 
 
 def is_text_with_asserts_of(text: str, function: FunctionType) -> bool:
-    """Whether it is the text of a function in a module whose `assert`s were replaced when it was imported: pytest does that."""
+    """Whether it is the text of a function in a module whose `assert`s its importer replaced, as pytest does."""
     if not any(isinstance(name, str) and name.startswith("@") for name in function.__globals__):
         return False
     code = function.__code__

@@ -116,18 +116,19 @@ def selected(graph: Graph, values: Array, mask: Array) -> Array:
     return fresh(graph, values.dtype, (count, *rest), fill)
 
 
-def table_of_true(graph: Graph, mask: Array) -> Array:
-    """`np.argwhere(mask)`: a row with the index of each True element."""
+def table_of_true(graph: Graph, mask: Array, across: bool = False) -> Array:
+    """A row with the index of each True element; `across`, a row of indices for each axis."""
     count, rank = count_true(graph, mask), len(mask.axes)
+    extents = (Affine(rank), count) if across else (count, Affine(rank))
 
     def fill(island: Island, target: Array) -> None:
         def one(k: Affine, index: Sequence[Affine]) -> None:
             for axis, at in enumerate(index):
-                island.store(target, [k, Affine(axis)], graph.integer(at))
+                island.store(target, [Affine(axis), k] if across else [k, Affine(axis)], graph.integer(at))
 
         each_true(island, mask, count, one)
 
-    return fresh(graph, INT, (count, Affine(rank)), fill)
+    return fresh(graph, INT, extents, fill)
 
 
 def indices_of_true(graph: Graph, mask: Array) -> list[Array]:

@@ -3,6 +3,7 @@
 import nestor as nt
 import numpy as np
 import pytest
+from agreement import agrees
 
 
 def some_turns(x, n):
@@ -115,3 +116,62 @@ def test_where_paths_disagree_the_result_is_row_major():
     x = np.arange(9.0).reshape(3, 3)
     for sign in (1, -1):
         assert nt.jit(either)(x * sign + sign).flags.c_contiguous
+
+
+R, A = np.arange(3.0), np.arange(6.0).reshape(2, 3)
+LAYOUTS = {
+    "argwhere": (lambda a: np.argwhere(a > 1), A),
+    "argwhere of a tuple": (lambda a: np.argwhere(((1, 2), (3, 0))), A),
+    "argwhere of a vector": (lambda a: np.argwhere(a), R),
+    "argwhere of a cube": (lambda a: np.argwhere(a > 5), np.arange(24).reshape(2, 3, 4)),
+    "argwhere, transposed": (lambda a: np.argwhere(a > 1).T, A),
+    "argwhere of nothing": (lambda a: np.argwhere(a > 100), A),
+    "ascontiguousarray": (lambda a: np.ascontiguousarray(np.broadcast_to(a, (4, 3))), R),
+    "ascontiguousarray of some rows": (lambda a: np.ascontiguousarray(np.broadcast_to(a, (4, 3))[1:]), R),
+    "ascontiguousarray of one row": (lambda a: np.ascontiguousarray(np.broadcast_to(a, (4, 3))[1]), R),
+    "asfortranarray": (lambda a: np.asfortranarray(np.broadcast_to(a, (4, 3))), R),
+    "asarray": (lambda a: np.asarray(np.broadcast_to(a, (4, 3)), order="C"), R),
+    "asarray, as it is": (lambda a: np.asarray(np.broadcast_to(a, (4, 3))), R),
+    "of the same shape": (lambda a: np.ascontiguousarray(np.broadcast_to(a, (3,))), R),
+}
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_strides_and_shared_memory_are_numpys(name):
+    function, x = LAYOUTS[name]
+    want, got = function(x), nt.jit(function)(x)
+    np.testing.assert_array_equal(got, want)
+    assert (got.dtype, got.strides) == (want.dtype, want.strides)
+    assert (got.flags.c_contiguous, got.flags.f_contiguous) == (
+        want.flags.c_contiguous,
+        want.flags.f_contiguous,
+    )
+    assert np.shares_memory(got, x) == np.shares_memory(want, x)
+    assert got.flags.writeable == want.flags.writeable
+
+
+def test_a_number_has_no_indices():
+    def f(x):
+        return np.argwhere(x[1]), np.argwhere(x[0]), np.argwhere(3)
+
+    for got, want in zip(nt.jit(f)(R), f(R), strict=True):
+        assert got.shape == want.shape and got.dtype == want.dtype
+
+
+def test_where_takes_tuples_and_lists():
+    def f(x):
+        chosen = np.where([[True, False], [False, True]], (1, 2), x[0])
+        return chosen, np.where(x > 1, (1, 2, 3), [x[0], x[1], 2]), np.where(((1, 2), (3, 0)))[1].copy()
+
+    agrees(f, R)
+
+
+def test_views_of_local_arrays_are_laid_out():
+    """docs/differences.md: NumPy keeps strides of -8 and 0."""
+
+    def f(x):
+        return np.fliplr(((1, 2),)), np.broadcast_to(x * 2, (2, 3))
+
+    backwards, repeated = nt.jit(f)(R)
+    assert [v.tolist() for v in (backwards, repeated)] == [v.tolist() for v in f(R)]
+    assert backwards.strides == (16, 8) and repeated.strides == (24, 8) and not repeated.flags.writeable

@@ -34,13 +34,22 @@ NONE = Static(None)
 
 @handles(np.where)
 def numpy_where(graph: Graph, condition: Value, x: Value | None = None, y: Value | None = None) -> Value:
+    from ...values.nested import array_of
+
+    def operand(value: Value) -> Value:
+        """Tuples and lists as arrays."""
+        is_list = isinstance(value, Group) or (
+            isinstance(value, Static) and isinstance(value.raw, tuple | list)
+        )
+        return array_of(graph, value) if is_list else value
+
     if x is None and y is None:
         from ...indexing.masks import positions_of_true
 
-        return positions_of_true(graph, condition)
+        return positions_of_true(graph, operand(condition))
     if x is None or y is None:
         raise graph.error(ShapeError, "either both or neither of x and y should be given")
-    result = where(graph, condition, x, y)
+    result = where(graph, operand(condition), operand(x), operand(y))
     if isinstance(result, Tensor) and not result.extents:
         return whole(Buffer(result.ssa, result.dtype, ()))  # unlike a ufunc, it gives an array of rank 0
     return result

@@ -9,6 +9,7 @@ import numpy as np
 from ...indexing.advanced import gathered
 from ...indexing.index_arrays import Places
 from ...indexing.masks import positions_of_true, true_elements
+from ...indexing.views import Slice, transposed, view
 from ...interface.errors import ShapeError
 from ...values.contents import as_view
 from ...values.graph import Graph
@@ -33,7 +34,10 @@ def flatnonzero(graph: Graph, a: Value) -> Value:
 
 @handles(np.argwhere)
 def argwhere(graph: Graph, a: Value) -> Value:
-    return table_of_true(graph, true_elements(graph, atleast(graph, a, 1)))
+    """The rows of a table with a column for each axis in memory, as NumPy lays it out."""
+    rank = len(extents_of(atleast(graph, a, 0)))
+    table = transposed(table_of_true(graph, true_elements(graph, atleast(graph, a, 1)), across=True), (1, 0))
+    return table if rank else view(graph, table, [Slice(), Slice(None, ZERO)])
 
 
 def taken(graph: Graph, array: Array, indices: Array, axis: int) -> Value:

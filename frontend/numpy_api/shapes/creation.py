@@ -46,7 +46,7 @@ from ...values.values import (
 )
 from ..elements.selection import where
 from ..registry import dtype_of, handles, static
-from .orders import lay_out, requested, stays
+from .orders import lay_out, repeats, requested, stays
 from .rearranging import atleast, copy_, number_as_array
 from .reshaping import array_shape, shape_argument
 
@@ -184,7 +184,7 @@ def ascontiguousarray(graph: Graph, a: Value, dtype: Value | None = None) -> Val
     array = asarray(graph, a, dtype)
     if not extents_of(array):
         return atleast(graph, array, 1)
-    if isinstance(array, Array) and not array.is_row_major:
+    if isinstance(array, Array) and (repeats(array) or not array.is_row_major):
         return copy_(graph, array)
     return array
 

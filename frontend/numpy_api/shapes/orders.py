@@ -38,10 +38,26 @@ def is_fortran(array: Array) -> bool:
     return len(array.axes) > 1 and fortran_order(array) is not None
 
 
+def repeats(array: Array) -> bool:
+    """Whether elements may be one in memory, as those of what np.broadcast_to gives."""
+    derived = array.buffer.derived
+    if derived is None:
+        return False
+    source, how, *_ = derived
+    if not how.startswith("broadcast"):
+        return repeats(source)
+    added = len(array.buffer.extents) - len(source.extents)
+    shown = {axis.root for axis in array.axes if axis.root is not None and axis.extent.known != 1}
+    is_larger = [k < added or not source.extents[k - added].equals(array.buffer.extents[k]) for k in shown]
+    return any(is_larger) or repeats(source)
+
+
 def stays(graph: Graph, array: Value, order: str) -> bool:
     """Whether an array is in an order as it is; among elements none is asked for."""
     if not isinstance(array, Array) or graph.island is not None:
         return True
+    if order in ("C", "F") and repeats(array):
+        return False
     if order == "C":
         return array.is_row_major
     few = sum(e.known != 1 for e in array.extents) <= 1 or any(e.known == 0 for e in array.extents)
