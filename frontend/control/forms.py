@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, SSAValue
 from ..frame.frame import Frame
 from ..frame.objects import current, is_ref, stored
 from ..interface.structures import Maybe
-from ..values.aliases import TAG, aliases_of, fresh_tag, tag_of
+from ..values.aliases import TAG, aliases_of, fresh_tag, lasting, tag_of
 from ..values.arithmetic import convert
 from ..values.extents import Affine
 from ..values.graph import tensor_type
@@ -165,6 +165,13 @@ def widened_form(frame: Frame, node: ast.AST, name: str, old: Form, value: Value
         for form, item in zip(old.items, value.items, strict=True)
     ]
     return replace(old, items=tuple(items))
+
+
+def lasting_form(frame: Frame, form: Form, known: int | None) -> Form:
+    """The form of a value that an iteration leaves, as it is known after the loop (`aliases.lasting`)."""
+    if form.items is not None:
+        return replace(form, items=tuple([lasting_form(frame, item, known) for item in form.items]))
+    return replace(form, aliases=lasting(frame.graph, form.aliases, known)) if form.aliases else form
 
 
 def _options(form: Form) -> tuple[Any, ...]:

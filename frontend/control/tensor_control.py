@@ -38,7 +38,17 @@ from .exchanges import (
     write_back,
     written_before,
 )
-from .forms import Form, built, content_form, flatten, form_of, form_on, joined_form, widened_form
+from .forms import (
+    Form,
+    built,
+    content_form,
+    flatten,
+    form_of,
+    form_on,
+    joined_form,
+    lasting_form,
+    widened_form,
+)
 from .joined_objects import are_sole, unify
 from .loop_variables import ONLY_INSIDE
 from .nest_loops import Execute, Loop, changed_names, stops, with_stops
@@ -298,6 +308,10 @@ def _freeze_joined(frame: Frame, carried: _Carried) -> None:
                 buffer.lenders = (*buffer.lenders, (lender, lender.age))
 
 
+MOST_ATTEMPTS = 6
+"""Maximum number of attempts at a loop in which views of arguments that it leaves are told apart."""
+
+
 def _settle(
     frame: Frame,
     node: Loop,
@@ -314,6 +328,7 @@ def _settle(
     at_first = len(graph.frozen_buffers)
     names = [name for name in changed_names(frame, node) if name in before]
     first = {name: form_of(frame, name, before[name]) for name in names}
+    attempts = 0
     # Which argument a variable is before the first iteration need not be carried where nothing asks for it.
     carried = _Carried({name: replace(f, aliases=()) if certain else f for name, f in first.items()})
     frame.looping += 1
@@ -323,7 +338,8 @@ def _settle(
             if growing is not None:
                 growing.make(frame, before)
                 frame.scope.variables = dict(before)
-            frozen = len(graph.frozen_buffers)
+            frozen, attempts = len(graph.frozen_buffers), attempts + 1
+            known = len(graph.aliases) if attempts > MOST_ATTEMPTS else None
             block, since = Block(arg_types=[*leading, *carried.types()]), next(serials)
             with graph.journal() as written, graph.tensors_inside(block):
                 frame.at(node)
@@ -335,7 +351,7 @@ def _settle(
                 _borrow(frame, arrays_in(inner), carried, before)
                 inner_starts = {a.buffer: a.buffer.value for a in arrays_in(inner).values()}
                 body(block, carried)
-                after = _after(frame, node, carried, before, since, written, growing)
+                after = _after(frame, node, carried, before, since, written, growing, known)
                 for name in names:
                     if isinstance(value := inner[name], Array) and value.buffer in graph.untagged:
                         after = after or carried
@@ -393,9 +409,13 @@ def _after(
     before: dict[str, Value],
     since: int,
     written: dict[Buffer, Any],
-    growing: Growing | None = None,
+    growing: Growing | None,
+    known: int | None,
 ) -> _Carried | None:
-    """What has to be carried, after an attempt that made its own buffers `since`; None when it is what was carried."""
+    """What has to be carried, after an attempt that made its own buffers `since`; None when it is what was carried.
+
+    `known`: of arguments no views are told apart but so many.
+    """
     forms: dict[str, Form] = {}
     changed = False
     for name, old in carried.forms.items():
@@ -407,6 +427,7 @@ def _after(
         else:
             own = _are_sole(frame, name, before)
             new = joined_form(frame, node, name, old, form_of(frame, name, value), own)
+        new = lasting_form(frame, new, known)
         changed |= _differs(old, new)
         forms[name] = new
     for name, value in before.items():
@@ -414,7 +435,8 @@ def _after(
             if growing is not None and growing.found(frame, name, value, frame.variables[name]):
                 changed = True
                 continue
-            forms[name] = content_form(frame, node, name, before, frame.variables)
+            form = content_form(frame, node, name, before, frame.variables)
+            forms[name] = lasting_form(frame, form, known)
             changed = True
     buffers = list(carried.buffers)
     for buffer, (value, _) in written.items():

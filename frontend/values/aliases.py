@@ -28,6 +28,7 @@ TAG = TensorType(i64, [])
 """The type of the number that says which alias an array is, counted from 1."""
 
 _UNKNOWN = -1
+"""The alias of which only the run knows where it is; results are never it."""
 
 
 def is_of_argument(array: Array) -> bool:
@@ -51,6 +52,25 @@ def aliases_of(graph: Graph, value: Value) -> tuple[int, ...]:
     if value.buffer.aliases and value.whole:
         return value.buffer.aliases
     return (_UNKNOWN,) if root_of(value).buffer.aliases else ()
+
+
+def lasting(graph: Graph, aliases: tuple[int, ...], known: int | None = None) -> tuple[int, ...]:
+    """Aliases as they are known after the block of a loop: a view that only an iteration knows is an unknown one.
+
+    With `known`, so is each view that was found after this many.
+    """
+
+    def lasts(number: int) -> bool:
+        if number == _UNKNOWN:
+            return True
+        return (known is None or number <= known) and _is_known_around(graph, graph.aliases[number - 1])
+
+    return tuple(sorted({number if lasts(number) else _UNKNOWN for number in aliases}))
+
+
+def _is_known_around(graph: Graph, view: Array) -> bool:
+    axes = [affine for axis in view.axes for affine in (axis.offset, axis.extent)]
+    return all(map(graph.is_known_around, [*axes, *[place for _, place in view.fixed]]))
 
 
 def tag_of(graph: Graph, value: Value) -> SSAValue:

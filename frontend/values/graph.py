@@ -410,6 +410,19 @@ class Graph:
         home = value.owner if isinstance(value.owner, Block) else value.owner.parent
         return any(block is home for block in self._around)
 
+    def is_known_around(self, affine: Affine) -> bool:
+        """Whether an integer hangs on nothing that is computed in the present block."""
+        return all(self._is_known_around(atom.root()) for atom, _ in affine.terms)
+
+    def _is_known_around(self, atom: Atom) -> bool:
+        if atom.key is not None:
+            return self.is_known_around(atom.key[1])
+        if atom.dim is not None or atom.argument is not None:
+            return True
+        value = atom.value
+        home = value.owner if isinstance(value.owner, Block) else value.owner.parent
+        return any(block is home for block in self._around[:-1])
+
     def visible(self, affine: Affine) -> Affine | None:
         """An equal integer of values that are visible here: minima and maxima of others are computed again.
 
