@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from nestor.dialects.nest import AllocOp
 from nestor.runtime.interp.run import run_nest
+from nestor.transforms.nest.memory import reuse_buffers as module
 from nestor.transforms.nest.memory.reuse_buffers import Order, reuse_buffers
 from parsed import parse_module
 
@@ -105,3 +106,39 @@ def test_what_shares_memory_in_a_nest(order: Order, bounds: str, read: str, writ
     np.testing.assert_array_equal(after[written], before[written])
     if bounds == "3 to 0" or (bounds == "2 to 3" and (read, write) == ("2 * %j", "2 * %j + 1")):
         assert not any(isinstance(op, AllocOp) for op in function.walk())
+
+
+def test_scalars_that_are_used_twice_each_are_followed_once(monkeypatch):
+    squares = "".join(f"  %s{k + 1} = arith.mulf %s{k}, %s{k} : f32\n" for k in range(40))
+    text = f"""
+func.func @f(%out: memref<5xf32> {{nest.role = "out"}}) {{
+  %zero = arith.constant 0 : index
+  %a = nest.alloc "a" : memref<5xf32>
+  nest.for "i" %i = 0 to 5 {{
+    %v = arith.constant 1.5 : f32
+    nest.store "a" %v, %a[%i] : memref<5xf32>
+  }}
+  %s0 = nest.load %a[%zero] : memref<5xf32>
+{squares}
+  nest.for "k" %k = 0 to 5 {{
+    nest.store "y" %s40, %out[%k] : memref<5xf32>
+  }}
+  func.return
+}}
+"""
+    function = next(iter(parse_module(text).body.block.ops))
+    lookups = [0]
+
+    class Counted(dict):
+        def __getitem__(self, op):
+            lookups[0] += 1
+            return super().__getitem__(op)
+
+    class Places(module._Places):
+        def __init__(self, function):
+            super().__init__(function)
+            self.outermost = Counted(self.outermost)
+
+    monkeypatch.setattr(module, "_Places", Places)
+    assert reuse_buffers(function, "free") == 0  # the element may be read as late as in the loop that writes
+    assert lookups[0] < 200

@@ -61,13 +61,9 @@ Order = Literal["kept", "free"]
 
 def reuse_buffers(function: FuncOp, order: Order = "kept") -> int:
     """Let buffers of `function` share memory; the number of allocations that are gone."""
-    positions = {op: k for k, op in enumerate(function.walk())}
-    groups = [
-        _Group([life]) for value in function.body.block.args if (life := _result(value, positions, order))
-    ]
-    allocated = [
-        _life(op.memref, positions, order) for op in function.body.block.ops if isinstance(op, AllocOp)
-    ]
+    places = _Places(function)
+    groups = [_Group([life]) for value in function.body.block.args if (life := _result(value, places, order))]
+    allocated = [_life(op.memref, places, order) for op in function.body.block.ops if isinstance(op, AllocOp)]
     for life in filter(None, allocated):
         group = next((g for g in groups if g.admits(life, order)), None)
         if group is None:
@@ -83,38 +79,76 @@ def reuse_buffers(function: FuncOp, order: Order = "kept") -> int:
 # ---- the life of a buffer ---------------------------------------------------------------------------
 
 
+class _Places:
+    """Where the operations of a function are: their numbers in the text, and what is outermost around them."""
+
+    def __init__(self, function: FuncOp):
+        self.numbers: dict[Operation, int] = {}
+        self.outermost: dict[Operation, Operation] = {}
+        self.ends: dict[Operation, int] = {}
+        """For each operation directly in the function, the number of the last one in it."""
+        for top in function.body.block.ops:
+            for op in top.walk():
+                self.outermost[op] = top
+                self.numbers[op] = self.ends[top] = len(self.numbers)
+
+    def last_use(self, load: LoadOp) -> int:
+        """Where a load outside of loops is at last: at the end of the last nest that uses what it gives."""
+        last, seen, work = self.numbers[load], {load.result}, [load.result]
+        while work:
+            for use in work.pop().uses:
+                top = self.outermost[use.operation]
+                last = max(last, self.ends[top])
+                new = [result for result in top.results if result not in seen]
+                seen.update(new)
+                work += new
+        return last
+
+
 @dataclass(frozen=True, eq=False)
 class _Life:
-    """A buffer with its accesses, and their positions in the function."""
+    """A buffer with its accesses in order: their numbers in the function, and what is outermost around them, `nests`."""
 
     buffer: SSAValue
     extents: tuple[Hashable, ...]
-    accesses: list[tuple[int, Access]]
+    accesses: list[tuple[int, Access, Operation]]
+    nests: frozenset[Operation]
     is_result: bool = False
 
     def ends_before(self, other: _Life, order: Order) -> bool:
         """Whether every access to an element comes before any write of that element of `other`."""
         if self.is_result:
             return False
-        writes = [(position, access) for position, access in other.accesses if access.writes]
+        writes = [one for one in other.accesses if one[1].writes]
+        if not writes or not self.accesses:
+            return True
+        first_write, last_access = min(number for number, _, _ in writes), self.accesses[-1][0]
+        if self.nests.isdisjoint(other.nests) and (last_access < first_write or order == "free"):
+            return last_access < first_write
+        if order == "free" and any(
+            number >= write and nest is not other_nest
+            for number, _, nest in self.accesses
+            if number >= first_write
+            for write, _, other_nest in writes
+        ):
+            return False
         return all(
             _is_ordered(access, write, first < second, order)
-            for first, access in self.accesses
-            for second, write in writes
+            for first, access, nest in self.accesses
+            for second, write, other_nest in writes
+            if nest is other_nest or first >= second
         )
 
 
-def _result(argument: SSAValue, positions: dict[Operation, int], order: Order) -> _Life | None:
+def _result(argument: SSAValue, places: _Places, order: Order) -> _Life | None:
     """The life of a result that overlaps nothing; None for any other argument."""
     role = argument_attribute(argument, ROLE)
     if not isinstance(role, StringAttr) or role.data != "out" or alias_set(argument) is not None:
         return None
-    return _life(argument, positions, order, is_result=True)
+    return _life(argument, places, order, is_result=True)
 
 
-def _life(
-    buffer: SSAValue, positions: dict[Operation, int], order: Order, is_result: bool = False
-) -> _Life | None:
+def _life(buffer: SSAValue, places: _Places, order: Order, is_result: bool = False) -> _Life | None:
     """The life of a buffer of which every use is known; None for scalars, and where it is seen through a view."""
     assert isinstance(buffer.type, MemRefType)
     if not buffer.type.get_num_dims():
@@ -126,31 +160,26 @@ def _life(
     ):
         return None
     accesses = [
-        (_last_position(op, positions) if order == "free" else positions[op], access)
+        (_position(op, places, order), access, places.outermost[op])
         for op in users
         for access in _accesses_of(op, buffer)
         if access.buffer is buffer
     ]
     extents = tuple(extent_key(buffer, axis) for axis in range(buffer.type.get_num_dims()))
-    return _Life(buffer, extents, accesses, is_result)
+    accesses.sort(key=lambda one: one[0])
+    return _Life(buffer, extents, accesses, frozenset(nest for _, _, nest in accesses), is_result)
+
+
+def _position(op: Operation, places: _Places, order: Order) -> int:
+    """Where an access is at last: with a free order, a load outside of loops may be done as late as it is used."""
+    if order == "free" and isinstance(op, LoadOp) and isinstance(op.parent_op(), FuncOp):
+        return places.last_use(op)
+    return places.numbers[op]
 
 
 def _accesses_of(op: Operation, buffer: SSAValue) -> list[Access]:
     """The accesses of an operation; an outlined function may read and write any element of an argument."""
     return [Access(op, WRITE, buffer, None)] if OUTLINED in op.attributes else accesses_of(op)
-
-
-def _last_position(op: Operation, positions: dict[Operation, int]) -> int:
-    """Where an access is at last: a load outside of loops at the end of the last nest that uses what it gives."""
-    if not isinstance(op, LoadOp) or not isinstance(op.parent_op(), FuncOp):
-        return positions[op]
-    last, work = positions[op], [op.result]
-    while work:
-        for use in work.pop().uses:
-            top = _outermost_loop(use.operation)
-            last = max(last, *(positions[inner] for inner in top.walk()))
-            work += top.results
-    return last
 
 
 def _is_ordered(first: Access, second: Access, in_text: bool, order: Order) -> bool:

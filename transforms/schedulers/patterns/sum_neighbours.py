@@ -69,8 +69,8 @@ def reading_band(nest: ForOp, buffer: SSAValue) -> list[ForOp] | None:
         if not isinstance(op, (LoadOp, StoreOp, AccumulateOp)):
             return None
         while op.parent is not block:
-            parent = op.parent_op()
-            assert parent is not None
+            if (parent := op.parent_op()) is None:
+                return None  # it is used in another branch, or behind the one that the nest is in
             op = parent
         if isinstance(use.operation, LoadOp) and op is not nest and op not in readers:
             readers.append(op)
