@@ -95,7 +95,9 @@ class Bound:
         self._examples = [_empty_like(one, name, what) for one, name in zip(examples, names, strict=True)]
         self._invocation, self._values = function.bound(*self._examples, *held)
         if self._invocation.touches:
-            raise DTypeError(f"{what}: lists, dicts and objects that the function changes are not supported")
+            raise UnsupportedError(
+                f"{what}: lists, dicts and objects that the function changes are not supported"
+            )
         names_of_leaves, values, _ = function._leaves((*self._examples, *held), {})
         first = function.signature.parameters
         self._count = names_of_leaves.index(list(first)[len(self._examples)])

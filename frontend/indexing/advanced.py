@@ -72,7 +72,7 @@ def gathered(graph: Graph, found: Places, checked: bool = True) -> Value:
             found.check(island)
         source = found.source(island)
         reads = [opaque(found.base), *map(opaque, found.arrays)]
-        return Lazy(
+        return island.lazy(
             found.base.dtype,
             found.extents,
             lambda index: island.load(found.base, source(index)),

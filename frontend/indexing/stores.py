@@ -16,8 +16,8 @@ def overwrite(graph: Graph, array: Array, value: Value) -> None:
     check_writable(graph, array.buffer)
     require_real(graph, array.dtype, value)
     check_assignable(graph, array.extents, extents_of(value))
-    if array.buffer.shared is not None:
-        # Another argument is in the same memory: what is written must show there, in program order.
+    if array.buffer.shared is not None or array.buffer.is_callers:
+        # Another argument is in the same memory, or a later error ends the call: what is written must show, in order.
         with open_island(graph) as island:
             return island.assign(array, as_readable(value))
     if isinstance(value, Array) and value.axes:

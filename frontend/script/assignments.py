@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -341,7 +341,7 @@ def _unpack(frame: Frame, target: ast.Tuple | ast.List, value: Value) -> None:
     from ..control.sequences import listed
 
     frame.at(target)
-    items = listed(frame, target, value)
+    items = [_computed(frame, item) for item in listed(frame, target, value)]
     starred = [k for k, t in enumerate(target.elts) if isinstance(t, ast.Starred)]
     if starred:
         return _unpack_starred(frame, target, starred[0], items)
@@ -356,6 +356,16 @@ def _unpack(frame: Frame, target: ast.Tuple | ast.List, value: Value) -> None:
         )
     for one, item in zip(target.elts, items, strict=True):
         bind(frame, one, item)
+
+
+def _computed(frame: Frame, value: Value) -> Value:
+    """An array expression in memory, also as an item: the targets before its own may write what it reads."""
+    if isinstance(value, Group) and value.kind is tuple:
+        return replace(value, items=tuple([_computed(frame, item) for item in value.items]))
+    if not isinstance(value, Lazy):
+        return value
+    assert frame.graph.island is not None
+    return frame.graph.island.materialise(value, "t")
 
 
 def _unpack_starred(
@@ -406,6 +416,16 @@ def _overwrites(frame: Frame, target: ast.Subscript) -> bool:
     )
 
 
+def _refuse_items(frame: Frame, target: ast.Subscript, owner: Value) -> NoReturn:
+    if isinstance(owner, Rows):
+        frame.fail(
+            target,
+            f"changing an item of {describe(owner)} is not supported",
+            "keep the items in an array, or make one of the list: np.array(xs)",
+        )
+    frame.fail(target, f"{describe(owner)} does not support item assignment", None, DTypeError)
+
+
 def _store(frame: Frame, target: ast.Subscript, compute: Callable[[], Value]) -> None:
     """Write to `target` what `compute` gives."""
     from ..indexing.advanced import scatter
@@ -423,7 +443,7 @@ def _store(frame: Frame, target: ast.Subscript, compute: Callable[[], Value]) ->
     if isinstance(owner, Static) and type(owner.raw) in (list, dict):
         refuse_outside(frame, target, f"a {type(owner.raw).__name__}")
     if not isinstance(owner, Array) and not is_flat(owner):
-        frame.fail(target, f"{describe(owner)} does not support item assignment", None, DTypeError)
+        _refuse_items(frame, target, owner)
     items = as_indices(frame, target, subscript_items(frame, target.slice))
     frame.at(target)
     if is_flat(owner):
@@ -583,7 +603,7 @@ def _augmented_subscript(frame: Frame, node: ast.AugAssign, name: str) -> None:
         _combined(frame, node, present)
         return
     if not isinstance(owner, Array) and not is_flat(owner):
-        frame.fail(node.target, f"{describe(owner)} does not support item assignment", None, DTypeError)
+        _refuse_items(frame, node.target, owner)
     items = as_indices(frame, node, subscript_items(frame, node.target.slice))
     if is_flat(owner):
         owner, items = place(graph, owner, items)

@@ -20,7 +20,6 @@ from ..control.rows import IN_A_LIST, overwrite, pop, rows_array
 from ..control.structured import rewrite
 from ..frame.frame import Frame
 from ..frame.recursion import execute
-from ..interface.errors import DTypeError
 from ..numpy_api.families import FUNCTIONS
 from ..numpy_api.shapes.rearranging import copy_
 from ..values.arithmetic import apply, as_weak, index_value, require_static
@@ -59,7 +58,7 @@ def extreme(frame: Frame, node: ast.Call, rows: Rows, function: Any) -> Value:
     """`min(rows)`, `max(rows)`. Raises ValueError where there are no items."""
     graph, name = frame.graph, function.__name__
     if rows.columns or rows.is_array:
-        frame.fail(node, f"{name}() of a list of arrays or tuples is not supported", None, DTypeError)
+        frame.fail(node, f"{name}() of a list of arrays or tuples is not supported")
     frame.at(node)
     some = apply(graph, np.greater, index_value(counted(graph, rows).count), Static(0))
     check(graph, some, "ValueError", f"{name}() arg is an empty sequence")
@@ -71,7 +70,7 @@ def _place(frame: Frame, node: ast.AST, rows: Rows, wanted: Value) -> Value:
     """Where an item is first that is equal; -1 where none is."""
     graph = frame.graph
     if rows.columns or rows.is_array:
-        frame.fail(node, "the place of an array or a tuple in a list is not supported", None, DTypeError)
+        frame.fail(node, "the place of an array or a tuple in a list is not supported")
     frame.at(node)
     count = index_value(counted(graph, rows).count)
     given = {"items": rows, "wanted": wanted, "count": count, "range": Static(range)}
@@ -99,7 +98,7 @@ def contains(frame: Frame, node: ast.AST, rows: Rows, wanted: Value) -> Value:
 def count(frame: Frame, node: ast.AST, rows: Rows, wanted: Value) -> Value:
     """`rows.count(wanted)`."""
     if rows.columns or rows.is_array:
-        frame.fail(node, "counting arrays or tuples in a list is not supported", None, DTypeError)
+        frame.fail(node, "counting arrays or tuples in a list is not supported")
     return _run(frame, node, _COUNT, {"items": rows, "wanted": wanted}, "found")
 
 

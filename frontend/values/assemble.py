@@ -60,7 +60,7 @@ def generated(
     """An array whose element at an index `at` computes; it reads no arrays but `reads`."""
     if graph.island is not None:
         island = graph.island
-        return Lazy(dtype, extents, lambda index: at(island, index), tuple(map(opaque, reads)))
+        return island.lazy(dtype, extents, lambda index: at(island, index), tuple(map(opaque, reads)))
 
     def write(island: Island, array: Array) -> None:
         island.assign(array, Lazy(dtype, extents, lambda index: at(island, index), tuple(reads)))

@@ -246,13 +246,45 @@ class Island:
             scalars = [self._element(p, d, indices, extents) for p, d in zip(parts, dtypes, strict=True)]
             return expansion(self.graph.emitter(), *scalars)
 
-        return Lazy(result, extents, at, reads_of(operands))
+        return self.lazy(result, extents, at, reads_of(operands))
 
     def converted(self, value: Value, dtype: np.dtype) -> Value:
         """A number or array expression in another element type."""
         if not _has_elements(value):
             return Scalar(self.scalar(value, dtype), dtype)
-        return Lazy(dtype, extents_of(value), lambda ix: self._element(value, dtype, ix), reads_of([value]))
+        return self.lazy(
+            dtype, extents_of(value), lambda ix: self._element(value, dtype, ix), reads_of([value])
+        )
+
+    def lazy(
+        self,
+        dtype: np.dtype,
+        extents: Extents,
+        at: Callable[[Sequence[Affine]], SSAValue],
+        reads: tuple[Array, ...],
+    ) -> Lazy:
+        """An array expression, which is refused where it is computed after a write to what it reads."""
+        since = len(self._stores)
+
+        def checked(indices: Sequence[Affine]) -> SSAValue:
+            if len(self._stores) > since:
+                self._refuse_written(reads, self._stores[since:])
+            return at(indices)
+
+        return Lazy(dtype, extents, checked, reads)
+
+    def _refuse_written(self, reads: Sequence[Array], stores: Sequence[Buffer]) -> None:
+        memory = {memory_of(buffer) for buffer in stores}
+        shared = {buffer.shared for buffer in memory if buffer.shared is not None}
+        for read in reads:
+            buffer = memory_of(read.buffer)
+            if buffer in memory or buffer.shared in shared:
+                raise self.graph.error(
+                    UnsupportedError,
+                    f"'{read.buffer.name or 'an array'}' is written by what is evaluated after an expression of it, "
+                    "and before that is used",
+                    "give the expression a name first: t = ...",
+                )
 
     def _element(
         self, value: Value, dtype: np.dtype, indices: Sequence[Affine], shape: Extents | None = None

@@ -171,6 +171,11 @@ class Buffer:
     serial: int = field(default_factory=serials.__next__)
 
     @property
+    def is_callers(self) -> bool:
+        """Whether the memory is an argument's, or outside of the function: the caller sees what is written to it."""
+        return self.argument is not None or self.is_outside
+
+    @property
     def age(self) -> int:
         """Counts the writes to its memory: those to arguments that overlap it are such."""
         return sum([b.version for b in self.overlapping]) if self.overlapping else self.version

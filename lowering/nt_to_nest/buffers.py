@@ -29,6 +29,7 @@ from .access import Index
 from .control import sides_start_from, started_from
 from .dot import expand_dots
 from .elements import Elements, LoopNames, Place
+from .fills import fill_of
 from .fusion import FusionEmitter
 from .plan import Output
 from .shapes import Prologue, Shapes, as_value
@@ -188,7 +189,33 @@ class Buffers:
     def buffer_for(self, value: SSAValue) -> SSAValue:
         """The buffer that `value` is about to be computed into."""
         memref = self.scope.destination.get(value)
+        if memref is None:
+            memref = self._filled_with(value)
         return self.new_buffer(value) if memref is None else memref
+
+    def _filled_with(self, value: SSAValue) -> SSAValue | None:
+        """The buffer of an array that an island writes `value` over, where it may be computed there at once."""
+        island = fill_of(value, self.extents_of)
+        if island is None or island not in self.scope.position:
+            return None
+        start, after = island.outputs[0], island.results[0]
+        memref = self.buffer_of(start)
+        if memref is None or not self.may_overwrite(memref) or self._signature.is_shared(memref):
+            return None
+        if self.scope.destination.get(after) not in (None, memref):
+            return None
+        op = value.owner
+        assert isinstance(op, Operation)
+        for other in [v for v, place in self._places.items() if place.memref is memref]:
+            readers = [
+                (user, is_view) for _, user, is_view in self._readers(other) if user is not island or is_view
+            ]
+            later = [
+                user for user, _ in readers if self.scope.position.get(user, -1) > self.scope.position[op]
+            ]  # pyright: ignore
+            if later or other is not start or not self._is_replaced_by(other, value, op):
+                return None
+        return memref
 
     def _copy(self, value: SSAValue, memref: SSAValue, label: str = COPY) -> None:
         """Write `value` to `memref`, element by element; one that holds nothing yet is there already."""

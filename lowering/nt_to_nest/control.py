@@ -148,15 +148,19 @@ def _result_buffer(
 
 
 def _start_outside(value: SSAValue, region: Region) -> SSAValue | None:
-    """What the islands and loops of `region` that give `value` start from, when that is a value from outside."""
+    """What the islands, loops and branches of `region` that give `value` start from, when that is a value from outside."""
     while True:
         owner = value.owner
         block = owner if isinstance(owner, Block) else owner.parent
         if block is not region.block:
             return value
-        if isinstance(owner, Block) or not started_from(owner):
+        if isinstance(owner, Block):
             return None
-        value = started_from(owner)[value.index]  # pyright: ignore
+        starts = sides_start_from(owner) if isinstance(owner, scf.IfOp) else started_from(owner)
+        start = starts[value.index] if starts else None  # pyright: ignore
+        if start is None:
+            return None
+        value = start
 
 
 def _place_results(c: Conversion, op: Operation, buffers: Sequence[SSAValue]) -> None:

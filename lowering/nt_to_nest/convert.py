@@ -25,7 +25,7 @@
 Every value that must be in memory gets one buffer: a result's, an argument's that an island works on in place, or a
 `nest.alloc`. A copy that remains has the label "copy" (`count_copies`) and a remark. Siblings of this file:
 `_buffers` (where values are in memory), `handed_over` (results whose extents the run finds out), `_control` (`scf.for`,
-`scf.while`, `scf.if`), `_dot` (products), `_scan` (running results), `_access` (which element a view reads), `_shapes`
+`scf.while`, `scf.if`), `fills` (whole arrays that are written), `_dot` (products), `_scan` (running results), `_access` (which element a view reads), `_shapes`
 (extents), `_scalars` (element types), `_elements` (one element at a time), `_plan` and `_fusion` (a fusion as nests),
 `_signature` (arguments and results as buffers).
 """
@@ -67,6 +67,7 @@ from ..nest_common.custom_calls import convert_call, note_calls
 from .buffers import COPY, Buffers, Moves, Scope
 from .control import CONTROL
 from .elements import Place
+from .fills import is_fill
 from .handed_over import hand_over, in_memory
 from .plan import Output
 from .shapes import as_value, constant
@@ -260,6 +261,11 @@ class Conversion(Buffers):
     # ---- islands ------------------------------------------------------------------------------------
 
     def _loops(self, op: LoopsOp) -> None:
+        if is_fill(op, self.extents_of) and self._shares_memory(op.inputs[0], op.outputs[0]):
+            memref = self.buffer_of(op.inputs[0])
+            assert memref is not None
+            self._places[op.results[0]] = Place(memref)
+            return
         copies = [self._input_copy(op, value) for value in op.inputs]
         outputs = self.carried_buffers(op, op.outputs)
         # The buffer of an output may have been that of an input, which is then elsewhere by now.

@@ -66,6 +66,10 @@ class Signature:
         """Whether the function may write this argument: a result, or an array whose changes the caller sees."""
         return memref in self._writable
 
+    def is_shared(self, memref: SSAValue) -> bool:
+        """Whether another argument may be in the same memory."""
+        return memref in self._attributes and ALIAS_SET in self._attributes[memref].data
+
     def is_argument(self, memref: SSAValue) -> bool:
         """Whether this is the buffer of an argument, not of a result."""
         return memref in self._buffers.values()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import io
 import random
 import sys
@@ -16,6 +15,7 @@ import pytest
 from control_programs import HELPERS, Writer
 from nestor.dialects.diagnostic import LoweringError
 from nestor.frontend.interface.errors import UnsupportedError
+from outcomes import described, load, plain
 from sampling import seeds
 
 PROGRAMS = 1000
@@ -30,38 +30,8 @@ def options(seed: int) -> dict[str, Any]:
     return {"target": target, "dynamic": True} if seed % 4 == 1 else {"target": target}
 
 
-def load(text: str, folder: Path, name: str) -> Any:
-    path = folder / f"{name}.py"
-    path.write_text("import numpy as np\n" + HELPERS + "\n\n" + text)
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module.f
-
-
 def arguments(rng: random.Random) -> tuple[Any, ...]:
     return np.array([rng.randint(-3, 6) / 2 for _ in range(4)]), rng.randint(-2, 6), rng.randint(-1, 5)
-
-
-def plain(value: Any) -> Any:
-    """Kinds of numbers may differ: one that is a Python float on one path and a NumPy one on another is a NumPy one."""
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    return [plain(item) for item in value] if isinstance(value, tuple | list) else value
-
-
-def described(error: BaseException | None) -> Any:
-    """An exception's own class, arguments and cause. Those that Nestor makes are subclasses; two texts are not NumPy's."""
-    if error is None:
-        return None
-    kind = next(k for k in type(error).__mro__ if not k.__module__.startswith("nestor"))
-    if kind is ZeroDivisionError:
-        return "ZeroDivisionError"
-    return kind.__name__, plain(error.args), error.__suppress_context__, described(error.__cause__)
 
 
 def _within(fence: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -92,7 +62,7 @@ def judge(seed: int, folder: Path) -> tuple[str | None, int]:
     chosen = options(seed)
     text = Writer(seed, prints=chosen["target"] != "cuda-sim").text()
     name = f"random_control_{seed}"
-    python = load(text, folder, name)
+    python = load(HELPERS + "\n\n" + text, folder, name)
     compiled, rng, raised = nt.jit(python, **chosen), random.Random(seed), 0
     try:
         for call in range(CALLS):

@@ -440,3 +440,60 @@ def test_random_programs(first, count, target):
 def test_many_random_programs(first):
     compiled = [compare(seed, "interp") for seed in range(first, first + 500)]
     assert sum(compiled) > 250
+
+
+def both_at_once(a, n):
+    b = a * 2
+    for i in range(n):
+        a[:], b[:] = b * 1.5, a * 1.5
+        b[i] = 1.0
+    return b
+
+
+def nested_targets(a, n):
+    b = a * 2
+    for i in range(n):
+        (b[:], (a[:], b[i])) = (a * 1.5, (b * 2, a[0] * 3))
+    return b
+
+
+def items_of_objects(a, n):
+    parts = {"a": a, "b": a * 2}
+    for i in range(n):
+        parts["a"][:], parts["b"][1:] = parts["b"] * 2, parts["a"][1:] - 1
+        parts["b"][i] = 1.0
+    return parts["b"]
+
+
+def _changed(a, x, y):
+    a[0] = 3.0
+    return x.sum() + y[0]
+
+
+def given_to_what_writes(a, n):
+    b, s = a * 2, 0.0
+    for i in range(n):
+        s += _changed(a, a * 1.5, a[::-1] * 2)
+        b[i] = s
+    return b
+
+
+def beside_what_writes(a, n):
+    b = a * 2
+    for i in range(n):
+        b += (a * 2) * _changed(a, a * 1, b) + a * _changed(a, b, a)
+        b[i] = 1
+    return b
+
+
+@pytest.mark.parametrize("target", ["cpu", "interp"])
+@pytest.mark.parametrize(
+    "f", [both_at_once, nested_targets, items_of_objects, given_to_what_writes, beside_what_writes]
+)
+def test_expressions_are_computed_before_what_follows_writes(f, target):
+    compiled = nt.jit(f, target=target)
+    for n in (2, 3, 0):
+        a = np.array([-1.5, 3, 1, 1.5])
+        b = a.copy()
+        np.testing.assert_array_equal(compiled(b, n), f(a, n))
+        np.testing.assert_array_equal(b, a)

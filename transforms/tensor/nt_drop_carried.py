@@ -22,21 +22,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import cf, scf
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.traits import is_side_effect_free
 
-from ...dialects.nest import IndexOp
-from ...dialects.nt import LoopsOp
+from ...analysis.tensor.effects import CONTROL, acts
 
-CONTROL = (scf.ForOp, scf.WhileOp, scf.IfOp)
 Control = scf.ForOp | scf.WhileOp | scf.IfOp
 _ENDS = (scf.YieldOp, scf.ConditionOp)
-_ACTING = (IndexOp, cf.AssertOp, CallOp, scf.WhileOp)
-"""What may stop an island, print, or run for ever."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +87,7 @@ def _given(op: scf.WhileOp | scf.IfOp, live: set[SSAValue]) -> list[int]:
 
 
 def _is_dead(op: Operation, live: set[SSAValue]) -> bool:
-    return live.isdisjoint(op.results) and not _acts(op)
+    return live.isdisjoint(op.results) and not acts(op)
 
 
 def _keep_ends(op: Control, starts: Sequence[int], results: Sequence[int]) -> None:
@@ -142,7 +137,7 @@ def live_values(function: FuncOp) -> set[SSAValue]:
     pending: list[SSAValue] = []
     for op in _ops_of(function.body.block):
         if not isinstance(op, (*CONTROL, *_ENDS)) and (
-            (op.parent_op() is function and op.next_op is None) or _acts(op)
+            (op.parent_op() is function and op.next_op is None) or acts(op)
         ):
             pending += _reads(op)
             while (op := op.parent_op()) is not None and op is not function:
@@ -182,17 +177,6 @@ def _decides(op: Operation) -> list[SSAValue]:
     if isinstance(op, scf.WhileOp):
         return [_end_of(op.before_region.block).operands[0]]
     return [op.cond] if isinstance(op, scf.IfOp) else list(op.operands)
-
-
-def _acts(op: Operation) -> bool:
-    """Whether an operation does more than give results."""
-    if isinstance(op, LoopsOp):
-        return any(isinstance(inner, _ACTING) for inner in op.walk())
-    if isinstance(op, CONTROL):
-        return any(
-            _acts(inner) for region in op.regions if region.blocks for inner in list(region.block.ops)[:-1]
-        )
-    return not is_side_effect_free(op)
 
 
 def _ops_of(block: Block) -> list[Operation]:

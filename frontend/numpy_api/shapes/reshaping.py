@@ -29,7 +29,6 @@ from ...values.values import (
     Buffer,
     Extents,
     Group,
-    Lazy,
     Static,
     Tensor,
     Value,
@@ -343,7 +342,7 @@ def reshape_to(graph: Graph, a: Value, shape: Extents, new: bool = False) -> Val
     def at(index: Sequence[Affine]) -> SSAValue:
         return island.load(array, unravelled(graph, index, extents, array.extents))
 
-    return Lazy(array.dtype, extents, at, (opaque(array),))
+    return island.lazy(array.dtype, extents, at, (opaque(array),))
 
 
 def unravelled(graph: Graph, index: Sequence[Affine], new: Extents, old: Extents) -> list[Affine]:

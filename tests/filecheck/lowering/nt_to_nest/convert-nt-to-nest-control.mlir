@@ -171,3 +171,30 @@ func.func @updated_then_exchanged(%x: tensor<8xf32>, %y: tensor<8xf32>, %n: inde
   }
   func.return %p, %q : tensor<8xf32>, tensor<8xf32>
 }
+
+// -----
+
+// A branch in a branch that updates an array works on the array itself: an error after it finds it written.
+func.func @nested(%a: tensor<4xf64> {nt.mutated}, %c: i1, %d: i1) -> (tensor<4xf64> {nt.writes_arg = 0 : i64}) {
+  %r = scf.if %c -> (tensor<4xf64>) {
+    %s = scf.if %d -> (tensor<4xf64>) {
+      scf.yield %a : tensor<4xf64>
+    } else {
+      %b = nt.loops ins() outs(%a : tensor<4xf64>) {
+      ^bb0(%m: memref<4xf64>):
+        %0 = arith.constant 1.0 : f64
+        nest.store "b" %0, %m[1] : memref<4xf64>
+      }
+      scf.yield %b : tensor<4xf64>
+    }
+    scf.yield %s : tensor<4xf64>
+  } else {
+    scf.yield %a : tensor<4xf64>
+  }
+  func.return %r : tensor<4xf64>
+}
+// CHECK-LABEL: func.func @nested
+// CHECK-NOT:     nest.alloc
+// CHECK:         nest.store "b" %{{.*}}, %a[1]
+// CHECK-NOT:     "copy"
+// CHECK:         func.return
