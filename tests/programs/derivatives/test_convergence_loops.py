@@ -61,7 +61,7 @@ CASES = [
         (0, 1),
         False,
     ),
-    Case(programs.page_rank, lambda r, n: (r.random((n, n)), 0.85, 1e-3), first=False),
+    Case(programs.page_rank_until_steady, lambda r, n: (r.random((n, n)), 0.85, 1e-3), first=False),
     Case(programs.newton_elementwise, lambda r, n: (r.random(n) + 0.5, 1e-4), first=False),
     Case(programs.newton_all_done, lambda r, n: (r.random(n) + 0.2,), first=False),
     Case(programs.conjugate_gradients, lambda r, n: (_positive(r, n), r.random(n), 1e-1), (0, 1), False),

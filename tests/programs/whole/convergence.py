@@ -68,7 +68,7 @@ def sinkhorn(cost, a, b, tol):
     return u[:, None] * k * v
 
 
-def page_rank(links, damping, tol):
+def page_rank_until_steady(links, damping, tol):
     n = links.shape[0]
     out = links.sum(axis=0)
     m = np.where(out > 0, links / np.where(out > 0, out, 1.0), 1.0 / n)
@@ -211,7 +211,7 @@ def label_components(grid):
         labels = new
 
 
-def bellman_ford(weights):
+def bellman_ford_until_settled(weights):
     d = np.full(weights.shape[0], np.inf)
     d[0] = 0.0
     for _ in range(weights.shape[0]):
@@ -587,7 +587,7 @@ PROGRAMS = [
         ),
         1e-9,
     ),
-    Program(page_rank, lambda r, k: (_links(r, k), 0.85, TOLERANCES[k]), 1e-9),
+    Program(page_rank_until_steady, lambda r, k: (_links(r, k), 0.85, TOLERANCES[k]), 1e-9),
     Program(k_means_until_nothing_moves, lambda r, k: (r.random(((12, 9, 5)[k], 2)), (3, 2, 1)[k]), 1e-9),
     Program(newton_elementwise, lambda r, k: (_vector(r, k) + 0.1, (1e-3, 1e-12, 0.9)[k])),
     Program(newton_all_done, lambda r, k: (_vector(r, k),), 1e-9),
@@ -598,7 +598,7 @@ PROGRAMS = [
     Program(transitive_closure, lambda r, k: (r.random((SIZES[k], SIZES[k])) < 0.2,)),
     Program(flood, lambda r, k: (r.random(SHAPES[k]) < 0.7, (0, 2, 3)[k], (0, 1, 3)[k])),
     Program(label_components, lambda r, k: (r.random(SHAPES[k]) < 0.6,)),
-    Program(bellman_ford, _weights),
+    Program(bellman_ford_until_settled, _weights),
     Program(value_iteration, lambda r, k: (*_process(r, k), TOLERANCES[k]), 1e-10),
     Program(policy_until_stable, _process, 1e-10),
     Program(soft_assignments, lambda r, k: (_vector(r, k) * 5, (40, 3, 0)[k]), 1e-8),
