@@ -91,6 +91,9 @@ def _excerpt(location: SourceLocation | None, read_source: Callable[[str], str |
 class NestorError(Exception):
     """Base of every error Nestor reports on purpose. `str(e)` is the rendered diagnostic."""
 
+    is_late = False
+    """Whether Python would have done something before it, or might not get there."""
+
     def __init__(
         self,
         message: str,

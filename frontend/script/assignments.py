@@ -442,6 +442,8 @@ def _store(frame: Frame, target: ast.Subscript, compute: Callable[[], Value]) ->
     owner = _owner(frame, target.value)
     if isinstance(owner, Static) and type(owner.raw) in (list, dict):
         refuse_outside(frame, target, f"a {type(owner.raw).__name__}")
+    if isinstance(owner, Rows) or (isinstance(owner, Group) and owner.kind in (list, dict)):
+        frame.fail(target, f"assigning to an item of {describe(owner)} is not supported here", _KEEP_COLUMNS)
     if not isinstance(owner, Array) and not is_flat(owner):
         _refuse_items(frame, target, owner)
     items = as_indices(frame, target, subscript_items(frame, target.slice))
@@ -469,6 +471,7 @@ def _store(frame: Frame, target: ast.Subscript, compute: Callable[[], Value]) ->
         island.assign(window, as_readable(value))
 
 
+_KEEP_COLUMNS = "keep an array for each column"
 _PLAIN = (ast.Name, ast.Constant, ast.Slice, ast.Tuple, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop)
 _DIVISIONS = (ast.Div, ast.FloorDiv, ast.Mod)
 

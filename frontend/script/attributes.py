@@ -10,9 +10,10 @@ import numpy as np
 from ..frame.frame import Frame
 from ..frame.instances import instance_attribute, refuse_outside, super_attribute
 from ..frame.objects import MUTATORS, is_made
+from ..interface.errors import MissingAttributeError
 from ..numpy_api.families import METHODS
 from ..values.selection import settled
-from ..values.values import Chosen, Group, Masked, Method, Rows, Static, Super, Value, describe
+from ..values.values import Chosen, Group, Masked, Method, Rows, Static, Super, Value, describe, is_array
 
 
 def attribute_of(frame: Frame, node: ast.Attribute, owner: Value) -> Value:
@@ -59,8 +60,8 @@ def attribute_of(frame: Frame, node: ast.Attribute, owner: Value) -> Value:
         return attribute(frame.graph, owner)
     if node.attr in METHODS:
         return Method(owner, node.attr)
-    frame.fail(
-        node,
-        f"the attribute '{node.attr}' of {describe(owner)} is not supported",
-        f"attributes: {', '.join(sorted(ATTRIBUTES))}; methods: {', '.join(sorted(METHODS))}",
-    )
+    known = f"attributes: {', '.join(sorted(ATTRIBUTES))}; methods: {', '.join(sorted(METHODS))}"
+    if is_array(owner) and not hasattr(np.ndarray, node.attr):
+        message = f"'numpy.ndarray' object has no attribute '{node.attr}'"
+        frame.fail(node, message, known, MissingAttributeError)
+    frame.fail(node, f"the attribute '{node.attr}' of {describe(owner)} is not supported", known)

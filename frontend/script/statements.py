@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...dialects.diagnostic import NestorError
 from ..control.structured import Step
 from ..control.unbound_names import Unbind, unbind
 from ..frame.frame import Frame, ReturnSignal
@@ -26,12 +27,26 @@ def execute(frame: Frame, statements: Sequence[ast.stmt]) -> None:
             frame.fail(statement, f"{word} is not supported in compiled code", _HINTS.get(type(statement)))
         try:
             handler(frame, statement)
-        except UnsupportedError as error:
+        except NestorError as error:
+            error.is_late = error.is_late or _is_late(frame, statement)
+            if not isinstance(error, UnsupportedError):
+                raise
             place = frame.graph.place
             # What has no place of its own is where the code stands.
             if error.diagnostic.location is None and not is_text_made(place.file):
                 error.diagnostic.location = place
             raise
+
+
+_CONDITIONAL = (ast.IfExp, ast.BoolOp, ast.comprehension)
+
+
+def _is_late(frame: Frame, statement: ast.stmt) -> bool:
+    """Whether what Python would see comes before the statement, or an error in it may be on some paths only."""
+    if frame.graph.changes_given or not frame.graph.is_certain:
+        return True
+    own = statement.test if isinstance(statement, ast.If | ast.While) else statement
+    return not isinstance(statement, ast.For) and any(isinstance(n, _CONDITIONAL) for n in ast.walk(own))
 
 
 # ---- assignments ------------------------------------------------------------------------------------

@@ -192,7 +192,7 @@ def sorted_by_a_key(n):
 @pytest.mark.parametrize(
     ("f", "message"),
     [
-        (item_of_a_row, "does not support item assignment"),
+        (item_of_a_row, "assigning to an item of a list is not supported"),
         (item_of_each, "changing a list that is in a list that a loop makes is not supported"),
         (method_of_a_row, "changing a list that is in a list that a loop makes is not supported"),
         (row_with_a_name, "changing a list that is in a list that a loop makes is not supported"),

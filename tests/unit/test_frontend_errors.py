@@ -86,7 +86,7 @@ CASES = [
         1,
         5,
     ),
-    (bad_attribute, (x,), nt.UnsupportedError, "the attribute 'real_part'", 1, 12),
+    (bad_attribute, (x,), AttributeError, "'numpy.ndarray' object has no attribute 'real_part'", 1, 12),
     (bad_axis, (x,), IndexError, "axis 5 is out of bounds for array of dimension 2", 1, 12),
     (bad_cast, (np.zeros(3, "i4"),), TypeError, "Cannot cast ufunc 'add' output", 1, 5),
     (lost_variable, (x,), UnboundLocalError, "cannot access local variable 't'", 3, 12),

@@ -52,6 +52,7 @@ from .adoption import (
 )
 from .call_arguments import CallArguments
 from .fallback import Fallback, Unserved, fallback_mode
+from .late_exceptions import is_pythons, run_instead
 from .nan_watch import is_watched, watched_call
 from .native_pause import may_be_native
 from .plain_calls import is_plain, plain_call
@@ -198,6 +199,11 @@ class JitFunction(Specialiser, CallArguments):
             except Respecialise as request:  # the attributes of objects are wanted
                 self._learn(request)
                 return self(*args, **keywords) if self._fallback is None else self._call(args, keywords, now)
+            except NestorError as error:
+                is_possible = out is None and not self.strict and not _ADOPTING.get()
+                if not is_possible or not is_pythons(error, self.function, self.target):
+                    raise
+                return run_instead(error, self.function, args, kwargs, self._log.note)
         else:
             self._hits += 1
             self._note_call(invocation.program)

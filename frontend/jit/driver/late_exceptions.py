@@ -1,0 +1,57 @@
+"""Calls that end with an exception which is known while they are compiled: Python runs the function.
+
+    x[0] = 9.0; xs.append(1.0); return xs[7]      IndexError, after the caller's array and list were changed
+    return xs[7] if x[0] > 0 else 0.0             IndexError on one path only
+
+There is no program of these. What Python does before it raises is done so, and it may not get there. An exception that is
+known before anything has happened is raised at once.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from ....dialects.diagnostic import NestorError, SourceLocation
+from ...interface.errors import MissingKeyError, UnsupportedError
+from ...interface.forwarders import is_text_made
+
+
+def is_pythons(error: NestorError, function: Any, target: str) -> bool:
+    """Whether Python can say what a call does that cannot be compiled for this exception.
+
+    Not with arrays of a device, and not what a text stands for (`nt.grad(f)`), which Python would compile again.
+    """
+    is_refusal = isinstance(error, UnsupportedError) or "not supported" in error.diagnostic.message
+    is_exception = isinstance(error, MissingKeyError) or not is_refusal
+    file = getattr(getattr(function, "__code__", None), "co_filename", "")
+    can_run = not is_text_made(file) or file.startswith("<nt.jit of")
+    return error.is_late and is_exception and can_run and target != "cuda"
+
+
+def run_instead(
+    error: NestorError, function: Any, args: tuple, kwargs: dict[str, Any], note: Callable[[str, str], None]
+) -> Any:
+    """What Python makes of the call. Raises `error` where Python raises such an exception at that line."""
+    try:
+        result = function(*args, **kwargs)
+    except Exception as raised:
+        if isinstance(error, type(raised)) and _is_raised_at(raised, error.diagnostic.location):
+            raise error from None
+        raise
+    note("compile", f"runs in Python: {str(error).splitlines()[0]}")
+    name = getattr(function, "__name__", "the function")
+    warnings.warn(f"{name} is not compiled, and runs in Python: {error}", RuntimeWarning, stacklevel=4)
+    return result
+
+
+def _is_raised_at(error: BaseException, place: SourceLocation | None) -> bool:
+    """Whether an exception of Python comes from a line."""
+    trace = error.__traceback__
+    while trace is not None:
+        at = trace.tb_frame.f_code.co_filename, trace.tb_lineno
+        if place is not None and at == (place.file, place.line):
+            return True
+        trace = trace.tb_next
+    return False

@@ -1,0 +1,182 @@
+"""Exceptions that are known while a call is compiled: what Python does before them is done, and they may not be reached."""
+
+import math
+import warnings
+
+import nestor as nt
+import numpy as np
+import pytest
+from early_ends import TARGETS, outcome
+
+
+def item_of_a_list(x, xs):
+    x[0] = 9.0
+    xs.append(1.0)
+    return xs[7]
+
+
+def pop_of_an_empty_list(x, xs):
+    xs.clear()
+    return xs.pop()
+
+
+def logarithm_of_zero(x, xs):
+    x[0] = 9.0
+    return math.log(0.0)
+
+
+def shapes_that_do_not_go_together(x, xs):
+    x += 1
+    return x + np.ones(7)
+
+
+def shapes_of_an_assignment(x, xs):
+    xs[0] = x.sum()
+    x[:] = np.ones(7)
+
+
+def a_missing_key(x, xs):
+    x[0] = 9.0
+    return {"a": 1}["b"]
+
+
+def a_missing_attribute(x, xs):
+    x[0] = 9.0
+    return x.foo
+
+
+def a_missing_name(x, xs):
+    x[0] = 9.0
+    return missing  # noqa: F821
+
+
+def too_many_values(x, xs):
+    x[0] = 9.0
+    a, b = xs
+    return a
+
+
+def an_axis(x, xs):
+    x[0] = 9.0
+    return x.sum(axis=4)
+
+
+def a_text(x, xs):
+    x[0] = 9.0
+    return "a" + 1
+
+
+def after_a_print(x, xs):
+    print("before")
+    return xs[99]
+
+
+def in_a_function(x, xs):
+    item_of_a_list(x, xs)
+
+
+def after_a_loop(x, xs):
+    for i in range(3):
+        x[i] = i
+        xs.append(1.0)
+    del xs[99]
+
+
+def in_a_loop(x, xs):
+    for i in range(3):
+        x[i] = 7.0
+        xs.append(math.sqrt(-1.0))
+
+
+def after_a_check(x, xs):
+    assert x[0] < 0, "first"
+    return xs[99]
+
+
+def on_a_path(x, xs):
+    if x[0] < 5:
+        x[1] = 3.0
+        return xs[99]
+    return x.sum()
+
+
+CERTAIN = [
+    item_of_a_list, pop_of_an_empty_list, logarithm_of_zero, shapes_that_do_not_go_together, shapes_of_an_assignment,
+    a_missing_key, a_missing_attribute, a_missing_name, too_many_values, an_axis, a_text, after_a_print, in_a_function,
+    after_a_loop, in_a_loop, after_a_check, on_a_path,
+]  # fmt: skip
+
+
+def outcome_of(function, arguments):
+    """What a call does, and the class of what it raises: Nestor's messages may be other ones."""
+    *done, error = outcome(function, arguments)
+    return done, error and error[0]
+
+
+def arguments():
+    return np.arange(3.0), [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("function", CERTAIN)
+def test_what_comes_before_is_done(function):
+    want = outcome_of(function, arguments())
+    assert want[1] is not None
+    jitted = nt.jit(function)
+    for _ in range(2):
+        assert outcome_of(jitted, arguments()) == want
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_on_other_targets_too(target):
+    want = outcome_of(item_of_a_list, arguments())
+    assert outcome_of(nt.jit(item_of_a_list, target=target), arguments()) == want
+
+
+def test_the_exception_says_where():
+    with pytest.raises(IndexError, match=r"test_late_exceptions.py:\d+:12: error: list index out of range"):
+        nt.jit(item_of_a_list)(*arguments())
+
+
+def an_item(x, xs):
+    return xs[99] if x[0] > 5 else x.sum()
+
+
+def a_branch(x, xs):
+    if x[0] > 5:
+        xs.clear()
+        xs.pop()
+    return x.sum()
+
+
+def a_branch_in_a_loop(x, xs):
+    for i in range(3):
+        if x[i] > 5:
+            x = x + np.ones(7)
+    return x.sum()
+
+
+@pytest.mark.parametrize("function", [an_item, a_branch, a_branch_in_a_loop])
+def test_a_path_that_is_not_taken_raises_nothing(function):
+    jitted = nt.jit(function)
+    with pytest.warns(RuntimeWarning, match="runs in Python"):
+        assert jitted(*arguments()) == function(*arguments())
+    taken = np.full(3, 7.0), [1.0, 2.0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert outcome_of(jitted, taken) == outcome_of(function, taken)
+
+
+def test_nothing_runs_where_nothing_came_before():
+    def f(x, xs):
+        return calls(xs[99])
+
+    calls = []
+    with pytest.raises(IndexError, match="error: list index out of range"):
+        nt.jit(f)(*arguments())
+
+
+def test_strict_functions_are_not_run_in_python():
+    x, xs = arguments()
+    with pytest.raises(IndexError):
+        nt.jit(item_of_a_list, strict=True)(x, xs)
+    assert x[0] == 0.0 and len(xs) == 3
