@@ -24,6 +24,7 @@ import numpy as np
 from ..interface.captured import Absent, Step
 from ..interface.errors import DTypeError, MissingAttributeError, Respecialise
 from ..interface.ordinary import is_frozen, is_generated, is_ordinary, slots_of, why_not_ordinary
+from ..interface.parameters import bound
 from ..interface.versioned import is_own
 from ..values.values import Group, Method, Static, Super, Value, describe
 from . import outside
@@ -104,10 +105,10 @@ def _named_tuple(
 ) -> Group:
     try:
         signature = inspect.signature(kind)
-        bound = signature.bind(*args, **kwargs)
+        fitting = bound(signature, args, kwargs)
     except TypeError as error:
         frame.fail(node, f"{kind.__name__}(): {error}", None, DTypeError)
-    given = bound.arguments
+    given = fitting.arguments
     items = [
         given[name] if name in given else Static(signature.parameters[name].default) for name in kind._fields
     ]
@@ -142,7 +143,7 @@ def _set_fields(
     kind: Any = next((k for k in owner.kind.__mro__ if vars(k).get("__init__") is function), owner.kind)
     signature = inspect.signature(function)
     try:
-        given = signature.bind(*args, **kwargs).arguments
+        given = bound(signature, args, kwargs).arguments
     except TypeError as error:
         frame.fail(node, f"{kind.__name__}(): {error}", None, DTypeError)
     for_post: list[Value] = []

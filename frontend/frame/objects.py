@@ -27,6 +27,7 @@ from ..interface.errors import (
     UnsupportedError,
     kind_of,
 )
+from ..interface.parameters import bound
 from ..values.arithmetic import refuse_own_code, require_static
 from ..values.values import NOTHING, Group, Index, Lazy, Masked, Method, Rows, Static, Value, describe
 from . import outside
@@ -300,7 +301,7 @@ def call_method(
     assert isinstance(owner, Group)
     function = _methods_of(owner.kind)[method.name]
     try:
-        inspect.signature(function).bind(frame, node, owner, *args, **kwargs)
+        bound(inspect.signature(function), (frame, node, owner, *args), kwargs)
     except TypeError as error:
         frame.fail(node, f"{owner.kind.__name__}.{method.name}(): {error}", None, DTypeError)
     return function(frame, node, owner, *args, **kwargs)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..interface.errors import DTypeError, UnsupportedError
+from ..interface.parameters import bound
 from ..values.graph import Graph
 from ..values.masked import takes_selected
 from ..values.selection import settled
@@ -83,7 +84,7 @@ def invoke_numpy(
     if signature is None:
         return invoke(graph, name, handler, args, kwargs)
     try:
-        signature.bind(*args, **kwargs)
+        bound(signature, args, kwargs)
     except TypeError as error:
         raise graph.error(
             DTypeError, f"{name}: {error}", f"parameters: {', '.join(signature.parameters)}"

@@ -21,6 +21,7 @@ from ..interface.custom_rules import CustomRule
 from ..interface.errors import DTypeError
 from ..interface.inside import name_inside
 from ..interface.ordinary import is_generated
+from ..interface.parameters import bound
 from ..interface.versioned import is_own, is_versioned
 from ..numpy_api.elements import ufuncs
 from ..numpy_api.families import FUNCTIONS, METHODS
@@ -30,7 +31,7 @@ from ..values.values import Chosen, Closure, Exceptional, Group, Method, Rows, S
 from . import special_methods
 from .chosen import as_text, by_option
 from .folding import fold, is_changing, is_numpy, module_of, name_of
-from .refused_calls import why_refused
+from .refused_calls import RANDOM_HINT, is_random, why_refused
 from .temporaries import taken_over
 from .texts import text_call
 
@@ -118,6 +119,9 @@ def _call_known(
     frame: Frame, node: ast.Call, target: Any, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     """A call of a function that is known and no ufunc."""
+    if is_random(target):
+        what = f"{name_of(target)} is not supported in compiled code: it keeps a state, which calls change"
+        frame.fail(node, what, RANDOM_HINT)
     if isinstance(target, MethodType):
         return call_function(frame, node, target.__func__, [Static(target.__self__), *args], kwargs)
     if not isinstance(target, FunctionType) and any(isinstance(a, Chosen) for a in (*args, *kwargs.values())):
@@ -260,7 +264,7 @@ def _called(
 ) -> Value:
     """A builtin that may call functions of the program."""
     try:
-        inspect.signature(handler).bind(frame, node, *args, **kwargs)
+        bound(inspect.signature(handler), (frame, node, *args), kwargs)
     except TypeError as error:
         frame.fail(node, f"{name_of(target)}(): {error}", None, DTypeError)
     return handler(frame, node, *args, **kwargs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import random
 from types import ModuleType
 from typing import Any
 
@@ -20,6 +21,8 @@ from ..values.values import Group, Static, Value
 def name_of(target: Any) -> str:
     """What a function is called in messages."""
     name = getattr(target, "__name__", repr(target))
+    if isinstance(getattr(target, "__self__", None), random.Random):
+        return f"random.{name}"
     if not is_numpy(target):
         return name
     module = target.__module__.split(".")

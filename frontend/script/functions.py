@@ -14,6 +14,7 @@ from ..frame.objects import current, place_of, share, stored
 from ..frame.outside import default as default_of
 from ..frame.recursion import evaluate
 from ..interface.errors import DTypeError
+from ..interface.parameters import bound
 from ..interface.source import SUSPENDED, source_of, suspended_kind
 from ..values.values import Closure, Group, Iteration, Static, Value
 from .bodies import run_body
@@ -74,6 +75,7 @@ def inline(
     inner, signature = _entered(frame, function)
     name = inner.source.node.name
     inner.path = place_of(frame, node)
+    frame.graph.entered[frame.depth :] = [name]
     if frame.depth >= MAX_DEPTH:
         frame.fail(node, f"'{name}' calls itself too deeply; recursion is not compiled")
     if _is_generator(inner.source.node):
@@ -82,12 +84,12 @@ def inline(
         if isinstance(value, Iteration) and value.once:
             frame.fail(node, "an iterator as an argument is not supported", "pass a list of it: list(...)")
     try:
-        bound = signature.bind(*args, **kwargs)
+        fitting = bound(signature, args, kwargs)
     except TypeError as error:
         frame.fail(node, f"{name}(): {error}", None, DTypeError)
     share(frame, inner)
     for parameter_name, parameter in signature.parameters.items():
-        inner.variables[parameter_name] = stored(inner, _argument(function, parameter, bound.arguments))
+        inner.variables[parameter_name] = stored(inner, _argument(function, parameter, fitting.arguments))
     try:
         run_body(inner)
         result: Value = Static(None)

@@ -158,6 +158,13 @@ class _Lowering:
                 error.diagnostic.location = place
             raise
         except RecursionError:
+            name, times = _most_often(self.graph.entered)
+            if times > MANY_CALLS:
+                raise UnsupportedError(
+                    f"'{name}' calls itself too deeply; recursion is not compiled",
+                    self.graph.place if self.graph.place.file else None,
+                    hint="write a loop",
+                ) from None
             raise UnsupportedError(
                 "expressions or calls are nested too deeply here to be compiled",
                 self.graph.place if self.graph.place.file else None,
@@ -694,6 +701,15 @@ class _Lowering:
 def _is_unchanged(content: Value, before: Group) -> bool:
     """Whether an object of the arguments holds what it held before the call."""
     return isinstance(content, Group) and content.items is before.items and content.names is before.names
+
+
+MANY_CALLS = 8
+"""Calls of one function in each other that are recursion, where what is compiled is too deep."""
+
+
+def _most_often(names: Sequence[str]) -> tuple[str, int]:
+    name = max(names, key=names.count, default="")
+    return name, names.count(name)
 
 
 def _functions_used(function: func.FuncOp, graph: Graph) -> list[func.FuncOp]:

@@ -12,6 +12,7 @@ import builtins
 import heapq
 import inspect
 import operator
+import random
 import re
 from enum import Enum
 from types import FunctionType, MappingProxyType, ModuleType
@@ -49,6 +50,21 @@ _UNCHANGING = (
 """Classes whose methods change nothing."""
 _GUARDED = (list, dict, set, bytearray, np.ndarray)
 """Classes whose methods that change something are refused by name (`objects.is_outside_change`)."""
+
+
+RANDOM_HINT = (
+    "nt.random.uniform(key, shape), nt.random.normal(key, shape) and others are functions of a key; "
+    "or draw outside, and pass the numbers"
+)
+
+
+def is_random(target: Any) -> bool:
+    """Whether it is a function of `random` or of `np.random`, which keep a state."""
+    owner = getattr(target, "__self__", None)
+    if isinstance(owner, random.Random) or target is random.Random:
+        return True
+    made = target if owner is None or isinstance(owner, ModuleType) else type(owner)
+    return str(getattr(made, "__module__", "")).startswith("numpy.random")
 
 
 def why_refused(target: Any) -> tuple[str, str] | None:

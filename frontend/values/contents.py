@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from ...dialects.nt import ELEMENTWISE
 from ..interface.errors import DTypeError
 from .extents import Affine
@@ -28,6 +30,7 @@ from .values import (
     Index,
     Lazy,
     Masked,
+    Scalar,
     Static,
     Tensor,
     Value,
@@ -49,7 +52,26 @@ def as_view(graph: Graph, value: Value) -> Array:
         return graph.language.settled(graph, value)
     if isinstance(value, Tensor) and is_array(value):
         return as_array(value)
+    if is_numpy_scalar(value):
+        return scalar_as_array(graph, value)
     raise graph.error(DTypeError, f"{describe(value)} cannot be indexed")
+
+
+def is_numpy_scalar(value: Value) -> bool:
+    """Whether it is a scalar of NumPy, which has the methods and subscripts of an array of rank 0."""
+    if isinstance(value, Static):
+        return isinstance(value.raw, np.bool_ | np.number)
+    return isinstance(value, Tensor | Scalar) and value.weak is None and not is_array(value)
+
+
+def scalar_as_array(graph: Graph, value: Value) -> Array:
+    """A number as an array of rank 0, which nobody else knows."""
+    if graph.island is None:
+        return as_array(replace(as_tensor(graph, value), scalar=False, weak=None, arguments=None))
+    kind = operand_of(value)
+    cell = whole(graph.island.allocate("t", WEAK_DTYPES[kind] if isinstance(kind, type) else kind, ()))
+    graph.island.assign(cell, value)
+    return cell
 
 
 def as_tensor(graph: Graph, value: Value) -> Tensor:

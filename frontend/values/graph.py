@@ -109,6 +109,8 @@ class Graph:
         have been checked, and where."""
         self.run_integers: dict[Hashable, list[Atom]] = {}
         """Numbers that only the run knows, as the integers that indices and extents are made of (`indices.py`)."""
+        self.entered: list[str] = []
+        """The functions that are being compiled, the one that was called last at the end."""
         self.may_stop = False
         """Whether something before may have ended the program: an `assert`, a `raise`."""
         self.has_acted = False

@@ -192,3 +192,31 @@ def test_refused(function, message):
         nt.jit(function)(X)
     assert message in str(caught.value)
     assert "test_growing_lists.py:" in str(caught.value)
+
+
+def another_name_in_a_loop(x, c, k):
+    xs = [x[0]]
+    if c > 1:
+        xs.append(xs[0])
+    for _ in range(k):
+        xs = xs
+    return xs
+
+
+def another_name_and_more(x, c, k):
+    xs = [x[0]]
+    ys = xs
+    if c > 1:
+        xs.append(xs[0])
+    for _ in range(k):
+        xs = ys
+        xs.append(x[1])
+    return len(ys), xs is ys
+
+
+@pytest.mark.parametrize("function", [another_name_in_a_loop, another_name_and_more])
+def test_a_list_that_grew_on_a_path_under_another_name(function):
+    compiled = nt.jit(function)
+    x = np.arange(1.0, 4.0)
+    for c, k in ((1, 2), (3, 4), (3, 0), (0, 3)):
+        assert compiled(x, c, k) == function(x, c, k)

@@ -350,3 +350,44 @@ def test_refusals(function, arguments, error, message):
         nt.jit(function()).lower(*arguments)
     assert isinstance(caught.value, nt.NestorError)
     assert "^" in str(caught.value)
+
+
+OF_SCALARS = {
+    "squeeze": lambda x: (np.squeeze(x.sum()), x[0].squeeze(), np.squeeze(x.sum(), axis=0), np.squeeze(3.0)),
+    "a new axis": lambda x: (np.sin(x.sum())[None], x[0][np.newaxis, None], x.sum()[..., None]),
+    "nothing": lambda x: (x.sum()[()], x.sum()[...], np.float32(2)[None]),
+    "reshape": lambda x: (x.sum().reshape(1), np.reshape(x[0], (1, 1)), x.sum().ravel(), x[1].flatten()),
+    "transpose": lambda x: (x.sum().T, np.transpose(x.sum()), np.expand_dims(x.sum(), 0)),
+    "joined": lambda x: np.concatenate([x.sum()[None], x]),
+}
+
+
+@pytest.mark.parametrize("name", OF_SCALARS)
+def test_scalars_of_numpy_are_arrays_of_rank_0_to_these(name):
+    agrees(OF_SCALARS[name], np.arange(1.0, 4.0))
+    agrees(OF_SCALARS[name], np.arange(1, 4), dynamic=True)
+
+
+def test_a_scalar_has_no_items():
+    with pytest.raises(IndexError):
+        nt.jit(lambda x: x.sum()[0])(np.ones(3))
+
+
+def test_new_axes_of_scalars_in_loops():
+    def f(x):
+        t = np.zeros(3)
+        for i in range(3):
+            t[i : i + 1] = np.sin(x[i])[None]
+        return t
+
+    agrees(f, np.arange(3.0), tolerance=1e-15)
+
+
+def test_derivatives_through_squeezed_scalars():
+    def f(x):
+        return (np.sin(np.squeeze(x.sum()))[None] * x).sum()
+
+    x = np.arange(1.0, 4.0)
+    expected = np.sin(6.0) + np.cos(6.0) * 6.0
+    np.testing.assert_allclose(nt.grad(f)(x), np.full(3, expected))
+    np.testing.assert_allclose(nt.jvp(f, (x,), (np.ones(3),))[1], 3 * expected)

@@ -211,6 +211,42 @@ def draws_a_number(x):
     return x + random.random()
 
 
+def seeds(x):
+    random.seed(x[0])
+
+
+def draws_in_numpy(x):
+    return x + np.random.normal(size=x.shape)
+
+
+GENERATOR = np.random.default_rng(1)
+
+
+def draws_by_a_generator(x):
+    return x + GENERATOR.normal()
+
+
+def two(a, b):
+    return a + b
+
+
+def unknown_keyword(x):
+    return two(x, c=1)
+
+
+def ragged(x):
+    return np.array([[x[0], 2.0], [x[1]]])
+
+
+def wide_recursion(x):
+    return fibonacci(x[0])
+
+
+@nt.jit
+def fibonacci(n):
+    return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
+
+
 def not_in_numpy_here(x):
     return np.busday_count(x, x)
 
@@ -219,7 +255,17 @@ CASES = [
     (reads_a_file, "open is not supported in compiled code", "it may give another answer each time"),
     (reads_the_clock, "time is not supported in compiled code", "pass what it returns as an argument"),
     (asks_what_day_it_is, "now is not supported in compiled code", "pass what it returns as an argument"),
-    (draws_a_number, "random is not supported in compiled code", "pass what it returns as an argument"),
+    (draws_a_number, "random.random is not supported in compiled code", "nt.random.uniform(key, shape)"),
+    (seeds, "random.seed is not supported in compiled code", "draw outside"),
+    (draws_in_numpy, "np.random.normal is not supported in compiled code", "nt.random.normal(key, shape)"),
+    (draws_by_a_generator, "normal is not supported in compiled code: it keeps a state", "nt.random"),
+    (unknown_keyword, "two(): got an unexpected keyword argument 'c'", None),
+    (
+        ragged,
+        "setting an array element with a sequence. The requested array has an inhomogeneous shape",
+        None,
+    ),
+    (wide_recursion, "'fibonacci' calls itself too deeply; recursion is not compiled", "loop"),
     (not_in_numpy_here, "np.busday_count is not supported in compiled code", "docs/numpy.md lists"),
     (generator, "'generator' is a generator, which is not compiled", "return a list"),
     (inner_generator, "'items' is a generator, which is not compiled", "return a list"),
@@ -294,3 +340,8 @@ def test_changes_of_a_global_leave_it_as_it_was():
     with pytest.raises(nt.NestorError):
         nt.jit(changes_a_global)(X)
     assert LIST == [1, 2]
+
+
+def test_a_jitted_function_names_an_unknown_keyword_before_what_is_missing():
+    with pytest.raises(TypeError, match="unexpected keyword argument 'c'"):
+        nt.jit(two)(X, c=1)

@@ -19,6 +19,7 @@ from ...interface.argument_types import (
 )
 from ...interface.errors import DTypeError, UnsupportedError
 from ...interface.ordinary import is_ordinary
+from ...interface.parameters import bound
 from ...interface.spec import ScalarSpec, Spec
 from ...interface.structures import LEAVES, Seen, is_spread, spread
 from ..specialise.arguments import Default, default_of
@@ -108,7 +109,7 @@ class CallArguments:
     ) -> tuple[list[str], list[Any], list[str | None]]:
         """The leaves; `seen` gets the lists, dicts and objects that they are in."""
         try:
-            bound = self.signature.bind(*args, **kwargs)
+            fitting = bound(self.signature, args, kwargs)
         except TypeError as error:
             raise self._misfit(error) from None
         names: list[str] = []
@@ -117,7 +118,7 @@ class CallArguments:
         taken = set(self._names)
         seen = Seen() if seen is None else seen
         for (name, parameter), default in zip(self.signature.parameters.items(), self._defaults, strict=True):
-            value = bound.arguments.get(name, default)
+            value = fitting.arguments.get(name, default)
             if parameter.kind is parameter.VAR_POSITIONAL and isinstance(value, Default):
                 value = Default(())
             if parameter.kind is parameter.VAR_KEYWORD and isinstance(value, Default):

@@ -9,7 +9,7 @@ import numpy as np
 from ...indexing.views import transposed
 from ...interface.errors import MissingAttributeError, ShapeError, UnsupportedError
 from ...values.arithmetic import index_value, operate
-from ...values.contents import as_view
+from ...values.contents import as_view, is_numpy_scalar
 from ...values.graph import Graph
 from ...values.promotion import WEAK_DTYPES
 from ...values.reshaped import steps_of
@@ -38,6 +38,8 @@ def dtype(graph: Graph, value: Value) -> Static:
 
 def transpose(graph: Graph, value: Value) -> Value:
     _require_numpy(graph, value, "T")
+    if is_numpy_scalar(value):
+        return value
     array = as_view(graph, value)
     return transposed(array, range(len(array.axes))[::-1])
 

@@ -12,7 +12,7 @@ from ...indexing.views import Slice, transposed, view
 from ...interface.errors import AxisError, DTypeError, ShapeError, UnsupportedError
 from ...values.arithmetic import broadcast_extents, copy, index_value
 from ...values.assemble import dtype_of_value, fresh
-from ...values.contents import as_tensor, as_view, read
+from ...values.contents import as_tensor, as_view, is_numpy_scalar, read
 from ...values.equal_extents import is_open, may_be_one, require_equal
 from ...values.extents import Affine
 from ...values.graph import Graph
@@ -47,6 +47,8 @@ def transpose(graph: Graph, a: Value, axes: Value = NOTHING) -> Value:
     array = as_view(graph, atleast(graph, a, 0))
     rank = len(array.axes)
     request = static(graph, axes, "axes")
+    if request is None and is_numpy_scalar(a):
+        return a
     if request is None:
         return transposed(array, range(rank)[::-1])
     given = request if isinstance(request, tuple | list) else (request,)
@@ -156,7 +158,7 @@ def broadcast_arrays(graph: Graph, *args: Value) -> Value:
 
 @handles(np.expand_dims)
 def expand_dims(graph: Graph, a: Value, axis: Value) -> Value:
-    array = as_view(graph, a)
+    array = as_view(graph, atleast(graph, a, 0))
     request = static(graph, axis, "axis")
     given = request if isinstance(request, tuple | list) else (request,)
     rank = len(array.axes) + len(given)
@@ -223,7 +225,9 @@ def _require_one(graph: Graph, extent: Affine, text: str) -> None:
 
 @handles(np.squeeze, method="squeeze")
 def squeeze(graph: Graph, a: Value, axis: Value | None = None) -> Value:
-    array = as_view(graph, a)
+    if is_numpy_scalar(a):  # whatever axis is asked for
+        return a
+    array = as_view(graph, atleast(graph, a, 0))
     rank = len(array.axes)
     request = static(graph, axis, "axis")
     if request is None:
@@ -235,7 +239,7 @@ def squeeze(graph: Graph, a: Value, axis: Value | None = None) -> Value:
                 "name the axis: np.squeeze(x, axis=0)",
             )
         if not axes:
-            return a
+            return a if is_array(a) else array
     else:
         given = request if isinstance(request, tuple | list) else (request,)
         axes = [normal_axis(graph, k, rank) for k in given]
