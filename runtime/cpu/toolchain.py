@@ -22,10 +22,13 @@ class Toolchain:
         self.ar = _found("ar")
         self.objcopy = _found("objcopy")
 
-    def joined(self, name: str, folder: str, source: str, code: str) -> None:
-        """`<name>.o` in a folder: a C source and object code in one, in which only what the source exports is seen."""
+    def joined(self, name: str, folder: str, source: str, code: str, macro: str) -> None:
+        """`<name>.o` in a folder: a C source and object code in one, in which only what the source exports is seen.
+
+        `macro` is what the source wants defined.
+        """
         flags = ("-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-fno-exceptions")
-        self._run(folder, *self.cc, *flags, "-c", source, "-o", "interface.part.o")
+        self._run(folder, *self.cc, *flags, f"-D{macro}", "-c", source, "-o", "interface.part.o")
         self._run(folder, *self.cc, "-r", "-nostdlib", "interface.part.o", code, "-o", f"{name}.o")
         self._run(folder, self.objcopy, "--localize-hidden", f"{name}.o")
 

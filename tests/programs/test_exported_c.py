@@ -160,10 +160,8 @@ def test_wrong_arguments_have_a_status_and_a_message(dynamic_softmax):
     )
     assert library(x, -3, 4, out) == 33 and library(x, 0, 4, out) == 33
     assert library.shapes(4, 0, np.zeros(2, "i8")) == 33
-    assert (
-        library(x, 1 << 40, 1 << 40, out) == 33
-        and "x would have more elements than memory" in library.message
-    )
+    assert library(x, 1 << 40, (1 << 40) + 3, out) == 33
+    assert library.message == "x would have more elements than memory holds, by this extent (1099511627779)"
     null = ctypes.c_void_p(None)
     assert library.shapes(4, 4, null) == 32
     assert library(null, 4, 4, out) == 32 and "x is NULL" in library.message
@@ -173,6 +171,7 @@ def test_wrong_arguments_have_a_status_and_a_message(dynamic_softmax):
     assert library(x, 4, 4, x) == 34 and library.message.startswith("result shares memory with x")
     assert library(x, 4, 4, x[1:]) == 34
     assert (out == 7).all() and (x == 1).all()
+
     library.error = Error()
     assert library.message == ""
     assert library.library.softmax(_passed(x), ctypes.c_int64(4), ctypes.c_int64(1), _passed(out), None) == 33
@@ -404,3 +403,22 @@ def test_names_folders_and_compilers_that_cannot_be_used(tmp_path):
     compiled.save(tmp_path / "f.nestor")
     with pytest.raises(nt.UnsupportedError, match="was loaded from a file"):
         nt.load(tmp_path / "f.nestor").export_c(tmp_path)
+
+
+def test_messages_call_parameters_by_their_names_in_c(tmp_path):
+    def f(x, n):
+        return x * n
+
+    _, library = exported(tmp_path, f, nt.spec(("n",), "f8"), 2)
+    assert "int64_t n_2" in (tmp_path / "f.h").read_text()
+    assert library(np.ones(1), 1, 2, np.ones(1)) == 33
+    assert library.message.startswith("the extent n_2 must be at least 2")
+
+
+def test_the_source_is_not_compiled_beside_the_library(tmp_path):
+    exported(tmp_path, softmax, nt.spec((4, 4), "f4"))
+    built = subprocess.run(["cc", "-c", "softmax.c"], cwd=tmp_path, capture_output=True, text=True)
+    assert built.returncode and "softmax.c is in softmax.o" in built.stderr
+    subprocess.run(
+        ["cc", "-DNESTOR_BUILD_SOFTMAX", "-c", "softmax.c", "-o", "again.o"], cwd=tmp_path, check=True
+    )

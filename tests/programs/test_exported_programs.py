@@ -232,7 +232,7 @@ def folder(tmp_path_factory):
 
 def test_the_example_and_the_source_build_without_warnings(folder):
     strict = ("-Wall", "-Wextra", "-Werror")
-    run(folder, "cc", *strict, "-std=gnu11", "-c", "grown.c", "-o", "again.o")
+    run(folder, "cc", *strict, "-std=gnu11", "-DNESTOR_BUILD_GROWN", "-c", "grown.c", "-o", "again.o")
     run(folder, "cc", *strict, "grown_example.c", "libgrown.a", "-lgomp", "-lm", "-o", "example")
     wanted = grown((1 + np.arange(6) % 7) / 4)
     rows = dict(line.split(": ") for line in run(folder, "./example").splitlines())

@@ -52,7 +52,7 @@ def a_missing_name(x, xs):
 
 def too_many_values(x, xs):
     x[0] = 9.0
-    a, b = xs
+    a, _b = xs
     return a
 
 

@@ -26,7 +26,7 @@ from ..call.alone import why_not_alone
 from .build_files import cmake_config, pkg_config
 from .c_interface import KEYWORDS, Interface
 from .example import example
-from .header import header
+from .header import build_macro, header
 from .source import Source
 
 THREADS = ("openmp", "none")
@@ -118,7 +118,7 @@ def _written(
                 stream.write(text)
         with open(os.path.join(work, "kernel.part.o"), "wb") as stream:
             stream.write(code)
-        tools.joined(name, work, f"{name}.c", "kernel.part.o")
+        tools.joined(name, work, f"{name}.c", "kernel.part.o", build_macro(name))
         tools.libraries(name, work, links)
         files = sorted(one for one in os.listdir(work) if not one.endswith(".part.o"))
         for file in files:

@@ -36,6 +36,11 @@ def _enumeration() -> str:
     return "\n".join(rows)
 
 
+def build_macro(name: str) -> str:
+    """What is defined where the source of the interface is compiled: it is in the library already."""
+    return f"NESTOR_BUILD_{name.upper()}"
+
+
 def comment(text: str, indent: str = "") -> str:
     """A comment of C."""
     safe = text.replace("*/", "* /")

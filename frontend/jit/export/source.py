@@ -12,7 +12,7 @@ from typing import Any
 from ....runtime.abi import MemrefForm
 from ....runtime.cpu.instruction_sets import SETS
 from .c_interface import C_TYPES, Array, Interface, Number, Result, in_memory, readable
-from .header import declaration, function_parameters, has_allocations, shapes_parameters
+from .header import build_macro, comment, declaration, function_parameters, has_allocations, shapes_parameters
 from .messages import MESSAGE, STATUSES, TEXTS, c_string, site_rows
 
 _API = '__attribute__((visibility("default")))'
@@ -45,7 +45,14 @@ class Source:
         return "\n".join([*parts, self._message(), self._settings()])
 
     def _top(self) -> str:
-        sizes = ["#define _GNU_SOURCE", f'#include "{self._name}.h"', ""]
+        name, macro = self._name, build_macro(self._name)
+        where = f"{name}.o, lib{name}.a and lib{name}.so"
+        text = (
+            f"The interface of {name}, to read. {where} have all of it, and the kernel: link one of "
+            f"these, and not this file beside it, or every function is there twice. -D{macro} compiles it."
+        )
+        guard = [f"#ifndef {macro}", f'#error "{name}.c is in {where}: link one of these"', "#endif", ""]
+        sizes = [comment(text), *guard, "#define _GNU_SOURCE", f'#include "{self._name}.h"', ""]
         sizes += [f"#include <{one}.h>" for one in ("math", "stdio", "stdlib", "string")]
         if self._needs:
             sizes += ["#include <cpuid.h>"]
@@ -209,10 +216,8 @@ static int fits_processor(void) {{
 
     def _extent_checks(self) -> list[str]:
         lines = []
-        for python, c in self._of.extents.items():
-            number = self._reason(
-                f"the extent {python} must be at least 2: the program was compiled for no fewer"
-            )
+        for c in self._of.extents.values():
+            number = self._reason(f"the extent {c} must be at least 2: the program was compiled for no fewer")
             lines.append(f"if ({c} < 2) return refuse(error, NESTOR_BAD_EXTENT, {number}, {c});")
         for guard in self._of.program.guards:
             form, test = self._of.linear(guard.form), "!=" if guard.exact else "<"
@@ -334,13 +339,12 @@ static int fits_processor(void) {{
         """The number of elements of an array, which memory can hold."""
         if all(extent.isdigit() for extent in extents):
             return [f"int64_t {name}__count = {_product(extents)};"]
-        number = self._reason(f"{name} would have more elements than memory")
-        return [
-            f"int64_t {name}__count = {dtype.itemsize};",
-            f"if ({' || '.join(f'times(&{name}__count, {extent})' for extent in extents)}) "
-            f"return refuse(error, NESTOR_BAD_EXTENT, {number}, {name}__count);",
-            f"{name}__count /= {dtype.itemsize};",
-        ]
+        number = self._reason(f"{name} would have more elements than memory holds, by this extent")
+        lines = [f"int64_t {name}__count = {dtype.itemsize};"]
+        for extent in extents:
+            refused = f"return refuse(error, NESTOR_BAD_EXTENT, {number}, {extent});"
+            lines.append(f"if (times(&{name}__count, {extent})) {refused}")
+        return [*lines, f"{name}__count /= {dtype.itemsize};"]
 
     def _pointer(self, name: str, dtype: Any) -> str:
         number = self._reason(f"{name} is NULL, or its elements are not aligned")
