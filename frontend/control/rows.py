@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation
 
 from ..frame.frame import Frame
-from ..frame.objects import current, place_of
+from ..frame.objects import POPPED, current, place_of
 from ..interface.errors import DTypeError, ListGrows, Respecialise
 from ..values.arithmetic import apply, as_weak, index_value
 from ..values.checks import check
@@ -348,7 +348,7 @@ def _place_of_item(frame: Frame, node: ast.AST, now: Rows, position: Value | Non
         apply(graph, np.greater_equal, index_value(place), Static(0)),
     ):
         if not (isinstance(holds, Static) and holds.value):
-            check(graph, holds, "IndexError", "pop index out of range")
+            check(graph, holds, "IndexError", POPPED)
     return place
 
 

@@ -228,13 +228,21 @@ def key_of(frame: Frame, node: ast.AST, key: Value) -> Any:
     return value
 
 
-def position_of(frame: Frame, node: ast.AST, group: Group, key: Value) -> int:
+ASSIGNED = "list assignment index out of range"
+POPPED = "pop index out of range"
+"""Python's words for an index that is outside of a list, where it is not read."""
+
+
+def position_of(frame: Frame, node: ast.AST, group: Group, key: Value, message: str = "") -> int:
     """Which item `group[key]` is."""
     if group.kind is dict:
         assert group.names is not None
         name = key_of(frame, node, key)
         if name not in group.names:
-            frame.fail(node, f"KeyError: {name!r}", f"its keys are {list(group.names)}", MissingKeyError)
+            hint = f"its keys are {list(group.names)}"
+            error = MissingKeyError(f"KeyError: {name!r}", frame.source.shown(node), hint=hint)
+            error.args = (name,)  # as Python's has
+            raise error
         return group.names.index(name)
     if is_dataclass(group.kind):
         frame.fail(node, f"{describe(group)} is not subscriptable", None, DTypeError)
@@ -245,7 +253,7 @@ def position_of(frame: Frame, node: ast.AST, group: Group, key: Value) -> int:
         number = range(len(group.items))[position]  # pyright: ignore
     except IndexError:
         name = group.kind.__name__ if group.kind in (list, tuple) else "tuple"
-        frame.fail(node, f"{name} index out of range", None, IndexRangeError)
+        frame.fail(node, message or f"{name} index out of range", None, IndexRangeError)
     except TypeError:
         frame.fail(node, f"indexing {describe(group)} by {describe(key)} is not supported", hint)
     return number
@@ -264,7 +272,7 @@ def set_item(frame: Frame, node: ast.AST, group: Group, key: Value, value: Value
             return change(frame, node, group, (*group.items, value), (*group.names, name))
         position = group.names.index(name)
     else:
-        position = position_of(frame, node, group, key)
+        position = position_of(frame, node, group, key, ASSIGNED)
     items = list(group.items)
     items[position] = value
     change(frame, node, group, items)
@@ -332,7 +340,7 @@ def _pop(frame: Frame, node: ast.AST, owner: Group, position: Value = _LAST) -> 
     if frame.graph.growing is not None and owner.ref in frame.graph.growing:
         raise ListGrows(owner.ref, owner.items[-1], place_of(frame, node), None)
     items = list(owner.items)
-    item = items.pop(position_of(frame, node, owner, position))
+    item = items.pop(position_of(frame, node, owner, position, POPPED))
     change(frame, node, owner, items)
     return item
 

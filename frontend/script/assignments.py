@@ -12,6 +12,7 @@ import numpy as np
 from ..frame.frame import Frame
 from ..frame.instances import has_attributes, refuse_outside, set_attribute
 from ..frame.objects import (
+    ASSIGNED,
     as_now,
     change,
     change_made,
@@ -94,7 +95,7 @@ def bind(frame: Frame, target: ast.expr, value: Value) -> None:
         with evaluated_once(frame, target, parts) as plain:
             return bind(frame, plain, value)
     if isinstance(target, ast.Subscript):
-        if _set_at_run_time(frame, target, lambda present: value):
+        if _set_at_run_time(frame, target, lambda present: value, ASSIGNED):
             return
         if _is_item(frame, target):
             if isinstance(target.slice, ast.Slice) and not has_attributes(evaluate(frame, target.value)):
@@ -150,10 +151,15 @@ def _refuse_parts_at(frame: Frame, node: ast.AST, owner: Array) -> None:
         )
 
 
-def _set_at_run_time(frame: Frame, target: ast.Subscript, make: Callable[[Value | None], Value]) -> bool:
+def _set_at_run_time(
+    frame: Frame,
+    target: ast.Subscript,
+    make: Callable[[Value | None], Value],
+    message: str | None = None,
+) -> bool:
     """`xs[i] = value`, `m[i][j] = value` of lists of numbers at an index known at run time; whether it is such a target.
 
-    `make` gives the value, from the present one where it is `op=`.
+    `make` gives the value, from the present one where it is `op=`; `message` says that the index is outside.
     """
     from .choices import is_run_time, nested_item, set_at_index
 
@@ -172,7 +178,7 @@ def _set_at_run_time(frame: Frame, target: ast.Subscript, make: Callable[[Value 
         found = owner, [index]
     owner, indices = found
     frame.at(target)
-    present = nested_item(frame, target, owner, indices)
+    present = nested_item(frame, target, owner, indices, message)
     value = make(present)
 
     def put(group: Group, items: list[Value]) -> None:
@@ -310,9 +316,9 @@ def delete_item(frame: Frame, target: ast.Subscript) -> None:
     if owner.kind not in (list, dict):
         frame.fail(target, f"{describe(owner)} does not support item deletion", None, DTypeError)
     if owner.kind is list and is_run_time(key):
-        _, left = popped(frame, target, owner, key, "list assignment index out of range")
+        _, left = popped(frame, target, owner, key, ASSIGNED)
         return change(frame, target, owner, left)
-    position = position_of(frame, target, owner, key)
+    position = position_of(frame, target, owner, key, ASSIGNED if owner.kind is list else "")
     names = None if owner.names is None else [n for k, n in enumerate(owner.names) if k != position]
     change(frame, target, owner, [v for k, v in enumerate(owner.items) if k != position], names)
 

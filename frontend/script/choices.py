@@ -169,13 +169,16 @@ def at_index(
     return found
 
 
-def nested_item(frame: Frame, node: Any, owner: Value, indices: Sequence[Value]) -> Value:
-    """`owner[i][j]...` of lists and tuples."""
+def nested_item(
+    frame: Frame, node: Any, owner: Value, indices: Sequence[Value], message: str | None = None
+) -> Value:
+    """`owner[i][j]...` of lists and tuples; `message` says that the last index is outside, where it is known at run time."""
     for k, index in enumerate(indices):
         if not isinstance(owner, Group) or owner.kind not in (list, tuple):
             frame.fail(node, f"indexing {describe(owner)} by a number known at run time is not supported")
         if is_run_time(index):
-            return at_index(frame, node, owner, index, indices[k + 1 :])
+            is_last = k + 1 == len(indices)
+            return at_index(frame, node, owner, index, indices[k + 1 :], message=message if is_last else None)
         owner = owner.items[_position(frame, node, owner, index)]
     return owner
 

@@ -409,7 +409,7 @@ class _Lowering:
         key = value.ref if isinstance(value, Group | Rows) and value.ref is not None else id(value)
         if key in self.made:
             return Leaf("again", self.made[key])
-        if isinstance(value, Group) and value.ref in self.graph.given_objects:
+        if isinstance(value, Group | Rows) and value.ref in self.graph.given_objects:
             result = self._given(self.graph.given_objects[value.ref])
         elif isinstance(value, Group):
             result = (value.kind, value.names, [self._result(item) for item in value.items])

@@ -17,7 +17,7 @@ from typing import Any
 
 from ..control.sequences import listed
 from ..frame.frame import Frame
-from ..frame.objects import METHODS, change, constant_object, current, stored
+from ..frame.objects import METHODS, POPPED, change, constant_object, current, stored
 from ..frame.outside import entries, items
 from ..frame.recursion import call, evaluate
 from ..interface.captured import Step
@@ -314,7 +314,7 @@ def _pop(frame: Frame, node: Any, owner: Group, position: Value = _LAST) -> Valu
     growing = frame.graph.growing is not None and owner.ref in frame.graph.growing
     if growing or not owner.items or not choices.is_run_time(position):
         return _POP(frame, node, owner, position)
-    item, left = choices.popped(frame, node, owner, position, "pop index out of range")
+    item, left = choices.popped(frame, node, owner, position, POPPED)
     change(frame, node, owner, left)
     return item
 

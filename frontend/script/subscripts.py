@@ -285,7 +285,8 @@ def _element(frame: Frame, node: ast.Subscript, owner: Any, index: Any) -> Value
     except (NestorError, Respecialise):
         raise
     except Exception as error:
-        frame.fail(node, f"{type(error).__name__}: {error}", None, kind_of(error))
+        known = isinstance(error, IndexError)
+        frame.fail(node, str(error) if known else f"{type(error).__name__}: {error}", None, kind_of(error))
 
 
 def _known_index(frame: Frame, node: ast.expr) -> Any:

@@ -95,7 +95,7 @@ def of_a_tuple(x):
     ("function", "error", "message"),
     [
         (wrong_length, ValueError, "attempt to assign sequence of size 1 to extended slice of size 2"),
-        (no_such_item, IndexError, "list index out of range"),
+        (no_such_item, IndexError, "list assignment index out of range"),
         (no_such_key, KeyError, "b"),
         (of_a_tuple, TypeError, "does not support item deletion"),
     ],

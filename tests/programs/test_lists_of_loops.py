@@ -230,3 +230,36 @@ def test_stacks_of_different_lengths():
     same(compiled(np.array([1.0, -1.0])), f(np.array([1.0, -1.0])))
     with pytest.raises(ValueError, match="extents differ"):
         compiled(np.array([1.0, -1.0, 3.0]))
+
+
+def popped_until(xs, n, m):
+    for _ in range(3):
+        xs.pop()
+        if n == m:
+            break
+    return xs, [xs]
+
+
+def test_a_list_of_the_caller_is_returned_as_itself():
+    compiled = nt.jit(popped_until)
+    for n in (1, 2, 1):
+        xs, ys = [1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 4.0]
+        result, (again,) = compiled(xs, n, 2)
+        assert result is xs and again is xs
+        assert xs == popped_until(ys, n, 2)[0]
+
+
+def changed_item_of_a_list_that_grew(n):
+    xs = []
+    for i in range(n):
+        if i % 3:
+            xs.append(i)
+    xs[0] = 7
+    return xs
+
+
+def test_what_is_not_supported_is_no_type_error():
+    with pytest.raises(
+        nt.UnsupportedError, match="to an item of a list that a loop makes is not supported here"
+    ):
+        nt.jit(changed_item_of_a_list_that_grew)(100)

@@ -38,6 +38,7 @@ def run_instead(
         result = function(*args, **kwargs)
     except Exception as raised:
         if isinstance(error, type(raised)) and _is_raised_at(raised, error.diagnostic.location):
+            error.args = raised.args
             raise error from None
         raise
     note("compile", f"runs in Python: {str(error).splitlines()[0]}")

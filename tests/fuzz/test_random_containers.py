@@ -1,0 +1,96 @@
+"""Random programs that change containers under several names: results, exceptions and the caller's objects are Python's."""
+
+from __future__ import annotations
+
+import random
+import sys
+from pathlib import Path
+from typing import Any
+
+import nestor as nt
+import numpy as np
+import pytest
+from container_programs import HELPERS, Writer
+from nestor.dialects.diagnostic import LoweringError
+from nestor.frontend.interface.errors import UnsupportedError
+from outcomes import described, load, plain
+
+CALLS = 4
+
+
+def arguments(rng: random.Random, box: Any) -> list[Any]:
+    def some(least: int) -> list[float]:
+        return [rng.randint(-3, 6) / 2 for _ in range(rng.randint(least, 4))]
+
+    d = {key: rng.randint(-3, 6) / 2 for key in rng.sample(["p", "q", "r"], rng.randint(1, 3))}
+    xs, items = some(0 if rng.random() < 0.2 else 2), some(1)
+    a = np.array([rng.randint(-3, 6) / 2 for _ in range(4)])
+    o = box(rng.randint(-3, 6) / 2, xs if rng.random() < 0.15 else items)
+    return [a, xs, d, o, rng.randint(-1, 4), rng.randint(0, 3)]
+
+
+def shown(value: Any) -> Any:
+    if hasattr(value, "total"):
+        return ("Box", plain(value.total), shown(value.items))
+    if isinstance(value, dict):
+        return {key: plain(v) for key, v in value.items()}
+    if isinstance(value, tuple):
+        return [shown(v) for v in value]
+    return plain(value)
+
+
+def outcome(function: Any, given: list[Any]) -> str:
+    result, error = None, None
+    try:
+        with np.errstate(all="ignore"):
+            result = function(*given)
+    except (UnsupportedError, LoweringError) as raised:
+        if not isinstance(raised, KeyError):
+            raise
+        error = raised
+    except Exception as raised:
+        error = raised
+    parts = result if isinstance(result, tuple) else (result,)
+    held = [*given[:4], given[3].items]
+    same = [[part is one for one in held] for part in parts]
+    kept = [one is given[1] for one in (given[3].items,)]
+    raised = described(error) and described(error)[:2]
+    if raised is not None and str(raised[1][:1]).startswith("['index "):
+        raised = (
+            raised[0],
+            ["list index out of range"],
+        )  # what loops make are arrays, whose errors name the index
+    return repr((shown(parts), same, kept, [shown(g) for g in given], raised))
+
+
+def judge(seed: int, folder: Path) -> tuple[str | None, int]:
+    """What differs; -1 where the program is refused, else how many of the calls raised."""
+    text = Writer(seed).text()
+    name = f"random_containers_{seed}"
+    python = load(HELPERS + "\n\n" + text, folder, name)
+    box = sys.modules[name].Box
+    compiled, raised = nt.jit(python), 0
+    try:
+        for call in range(CALLS):
+            want = outcome(python, arguments(random.Random(f"{seed}.{call}"), box))
+            raised += not want.endswith("None)")
+            got = outcome(compiled, arguments(random.Random(f"{seed}.{call}"), box))
+            if got != want:
+                return f"seed {seed}, call {call}\n{text}\npython {want}\nnestor {got}", raised
+    except (UnsupportedError, LoweringError) as error:
+        print(f"{seed}: {error.diagnostic.message}")
+        return None, -1
+    finally:
+        del sys.modules[name]
+    return None, raised
+
+
+@pytest.mark.parametrize("first", [0, pytest.param(1000, marks=pytest.mark.slow)])
+def test_containers_are_left_as_by_python(first: int, tmp_path: Path):
+    """Sixty programs, and three hundred others in the slow test."""
+    found = [judge(seed, tmp_path) for seed in range(first, first + (300 if first else 60))]
+    wrong = [difference for difference, _ in found if difference]
+    assert not wrong, "\n\n".join(wrong[:3])
+    counts = [count for _, count in found if count >= 0]
+    assert len(counts) >= 0.5 * len(found), "few are refused"
+    assert sum(counts) > 0.05 * CALLS * len(counts), "some raise"
