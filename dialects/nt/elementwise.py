@@ -29,6 +29,7 @@ from . import expand_integer as xi
 from . import expand_random as xr
 from . import partials as d
 from .expand import Emitter
+from .expand_complex_inverse import INVERSES
 from .partials import Partial
 from .work import Effort
 
@@ -399,7 +400,7 @@ _ROWS = (
             name,
             1,
             name,
-            {"f": _math(op), **xc.FUNCTIONS.get(name, {})},
+            {"f": _math(op), **xc.FUNCTIONS.get(name, {}), **INVERSES.get(name, {})},
             ulp=4.0,
             partials=getattr(d, name),
             singular=name in _SINGULAR_INVERSES,

@@ -94,6 +94,8 @@ FUNCTIONS = [
         "expm1",
     ),
 ]
+INVERSES = ["arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh"]
+FUNCTIONS += INVERSES
 
 
 @pytest.mark.parametrize("dtype", ["c16", "c8"])
@@ -108,6 +110,42 @@ def test_functions_on_special_values(name, dtype):
         np.testing.assert_array_equal(got, want)
     else:
         close(got, want, 2 if name in ("abs", "sign") else 0 if name in EXACT else 8)
+
+
+def beside_the_cuts():
+    """Numbers of all sizes, and those that are close to 1, -1, i and -i, on the cuts and on both sides of them."""
+    rng = np.random.default_rng(7)
+    sizes = 10.0 ** rng.integers(-200, 200, 300)
+    values = (rng.standard_normal(300) + 1j * rng.standard_normal(300)) * sizes
+    near = 1 + rng.standard_normal(300) * 10.0 ** -rng.integers(1, 17, 300)
+    aside = rng.choice([0.0, -0.0, 1e-300, -1e-20, 1e-16, -1e-8], 300)
+    pairs = np.stack([near, aside], -1).view("c16")[:, 0]
+    return np.concatenate([values, pairs, -pairs, 1j * pairs, 3 * pairs, np.conj(1j * pairs)])
+
+
+@pytest.mark.parametrize("name", INVERSES)
+def test_inverse_functions_beside_their_branch_cuts(name):
+    function, _ = program(f"np.{name}(x)")
+    values = beside_the_cuts()
+    got, want = nt.jit(function)(values), function(values)
+    for ours, numpys in (
+        (got.real, want.real),
+        (got.imag, want.imag),
+    ):  # each part by itself: both are accurate
+        np.testing.assert_allclose(ours, numpys, rtol=8 * np.finfo("f8").eps, atol=1e-307)
+        np.testing.assert_array_equal(np.signbit(ours), np.signbit(numpys))
+
+
+@pytest.mark.parametrize("name", INVERSES)
+def test_inverse_functions_on_other_targets_and_their_derivatives(name):
+    function, _ = program(f"np.{name}(x)")
+    x = np.array([0.3 + 0.4j, -0.7 - 2j, 3 + 0.5j, -3 + 0.5j, -2 - 0.1j, 0.1 + 3j, -0.2 - 4j])
+    for target in ("interp", "cuda-sim"):
+        close(nt.jit(function, target=target)(x), function(x), 8)
+    step = 1e-6
+    slope = (function(x + step) - function(x - step)) / (2 * step)
+    np.testing.assert_allclose(nt.jvp(function, (x,), (np.ones_like(x),))[1], slope, rtol=1e-7)
+    np.testing.assert_allclose(nt.grad(function, holomorphic=True)(complex(x[3])), slope[3], rtol=1e-7)
 
 
 BINARY = ["x + y", "x - y", "x / y", "x == y", "x != y", "x < y", "x <= y", "x > y", "x >= y"]
@@ -494,7 +532,6 @@ _DRAWN = nt.jit(_drawn, dynamic=True)
 # ---- what is refused, by name -------------------------------------------------------------------------
 
 REFUSED = [
-    ("np.arcsin(x)", "np.arcsin on complex128 is not supported"),
     ("np.floor(x)", "ufunc 'floor' not supported for the input types"),
     ("x // y", "ufunc 'floor_divide' not supported"),
     ("np.arctan2(x, y)", "ufunc 'arctan2' not supported"),
