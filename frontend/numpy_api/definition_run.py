@@ -46,10 +46,7 @@ class DefinitionRun(Recording):
 
     def value(self, obj: Any) -> Value:
         if isinstance(obj, np.ndarray):
-            if self.graph.island is None:
-                return constant_array(self.graph, obj)
-            with self.graph.at_function_level():
-                return constant_array(self.graph, obj)
+            return constant_array(self.graph, obj)
         if isinstance(obj, Symbol) and obj._trace is not self:
             return obj._value  # of a definition around this one
         return super().value(obj)

@@ -21,7 +21,7 @@ from ..interface.errors import DTypeError, MissingAttributeError, Respecialise, 
 from ..interface.structures import parts_of
 from ..values import arithmetic
 from ..values.islands import open_island, same_window
-from ..values.nested import constant_array
+from ..values.nested import constant_table
 from ..values.selection import settled
 from ..values.tensors import as_array, as_readable
 from ..values.values import (
@@ -78,7 +78,7 @@ class Recording:
                 )
             return obj._value
         if isinstance(obj, np.ndarray):
-            constant = constant_array(self.graph, obj)
+            constant = constant_table(self.graph, obj)
             constant.buffer.frozen = "an array that is neither an argument nor computed from one"
             return constant
         parts = parts_of(obj)

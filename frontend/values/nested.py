@@ -108,7 +108,18 @@ def _collect(
 
 
 def constant_array(graph: Graph, table: np.ndarray) -> Array:
-    """A small array known at compile time."""
+    """A new array of elements known at compile time. In a loop each iteration has a copy: it may be written to."""
+    constant = constant_table(graph, table)
+    if graph.island is None:
+        return constant
+    return fresh(graph, table.dtype, constant.extents, lambda island, out: island.assign(out, constant))
+
+
+def constant_table(graph: Graph, table: np.ndarray) -> Array:
+    """A small array known at compile time, which nothing may write to inside of a loop: all iterations read it."""
+    if graph.island is not None:
+        with graph.at_function_level():
+            return constant_table(graph, table)
     from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 
     if table.size > 1 << 16:
