@@ -55,6 +55,7 @@ from .nest_loops import Execute, Loop, changed_names, stops, with_stops
 from .rows import Growing
 from .same_values import is_same
 from .sequences import trip_count
+from .settled import Start
 from .sharing import arrays_in, other_owner, shown
 from .truth import as_condition
 
@@ -330,7 +331,9 @@ def _settle(
     first = {name: form_of(frame, name, before[name]) for name in names}
     attempts = 0
     # Which argument a variable is before the first iteration need not be carried where nothing asks for it.
-    carried = _Carried({name: replace(f, aliases=()) if certain else f for name, f in first.items()})
+    start = Start(frame, node, before)
+    plain = {name: replace(f, aliases=()) if certain else f for name, f in first.items()}
+    carried = _Carried(start.forms(plain), start.buffers())
     frame.looping += 1
     try:
         while True:
@@ -379,6 +382,7 @@ def _settle(
                     graph.insert(scf.YieldOp(*carried.values(frame)))
             graph.restore(written)
             if after is None:
+                start.keep(carried.forms, carried.buffers)
                 break
             carried = after
             graph.unfreeze(frozen)

@@ -88,3 +88,68 @@ def test_what_is_written_after_a_loop_that_left_a_view_is_not_missed():
 
     with pytest.raises(nt.NestorError, match="the update would be missed"):
         nt.jit(row)(P.copy())
+
+
+def nested(depth: int, head: str, tail: str = "", inner: str = "y = y + x * 0.1", first: str = "") -> str:
+    """Loops in each other on whole arrays, with statements before and after the inner one."""
+    lines, ends = ["def f(x, n):", "    y = x * 1.0", "    t = 0.0", *([f"    {first}"] if first else [])], []
+    for k in range(depth):
+        lines.append("    " * (k + 1) + f"for i{k} in range(n):")
+        indent = "    " * (k + 2)
+        lines += [indent + line for line in head.format(k=k).splitlines()]
+        ends += [indent + tail] if tail else []
+    lines += ["    " * (depth + 1) + inner, *ends[::-1], "    return y, t"]
+    return "\n".join(lines) + "\n"
+
+
+NESTED = {
+    "lists": ("q = [y, t]\nif q[0].sum() > 90: break", "y = q[0] * 0.9"),
+    "dicts": ("q = {{'a': y}}\nif q['a'].sum() > 90: break", "y = q['a'] * 0.9"),
+    "lists in lists": ("q = [[y, t], t]\nif q[0][0].sum() > 90: break", "y = q[0][0] * 0.9"),
+    "written slices": ("y[{k}:] = np.cumsum(y)[{k}:] * 0.1\nif y.sum() > 40 + {k}: break",),
+    "written locals": (
+        "z = np.zeros(5)\nz[2] = y[0]\nif z.sum() > 90: break",
+        "y[:5] = y[:5] + z",
+        "z[1:] = np.sort(z)[1:]",
+    ),
+    "lists that grow": ("xs.append(t)\nif y.sum() > 90: break", "", "y = y + t", "xs = []"),
+    "branches": ("if y.sum() > 40 + {k}:\n    break\nelse:\n    y = y * 2", "t = t + y[0]"),
+}
+
+
+@pytest.mark.parametrize("kind", NESTED)
+def test_loops_in_each_other_are_not_compiled_twice_for_each_loop_around(kind, compiled_statements):
+    counts = []
+    for depth in (2, 3, 5):
+        compiled_statements[0] = 0
+        function = function_of(nested(depth, *NESTED[kind]))
+        program = nt.jit(function, target="interp")
+        assert program.lower(X, 2).program is not None
+        counts.append(compiled_statements[0])
+    growth = counts[2] / counts[1]
+    assert growth < 3.2, counts  # that of a cube; twice as many for each loop are four times as many
+
+
+@pytest.mark.parametrize("kind", NESTED)
+def test_loops_in_each_other_give_what_python_gives(kind):
+    function = function_of(nested(3, *NESTED[kind]))
+    for ours, expected in zip(nt.jit(function)(X, 2), function(X.copy(), 2), strict=True):
+        np.testing.assert_allclose(ours, expected)
+
+
+def local_types(x, n):
+    total = 0
+    for a in (1.5, 2):
+        t = 0
+        for _ in range(n):
+            t = t + a
+            x = x * 0.9
+        total = (total, t)
+    return total, x.sum()
+
+
+def test_what_a_loop_carried_for_other_types_is_not_taken_over():
+    (first, second), _ = nt.jit(local_types)(X, 9)
+    (_, expected), _ = local_types(X, 9)
+    assert (second, type(second)) == (expected, int)
+    assert isinstance(first, tuple) and first[1] == 13.5
