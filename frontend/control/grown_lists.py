@@ -292,7 +292,17 @@ def _made(frame: Frame, ref: str, old: Value, room: _Room) -> Rows:
         take_over(graph, rows, old)
         return rows
     for item in old.items:
-        append_counted(frame, frame.source.node, rows, item)
+        try:
+            append_counted(frame, frame.source.node, rows, item)
+        except UnsupportedError:
+            kinds = {describe(one) for one in old.items}
+            if len(kinds) == 1:
+                raise
+            raise graph.error(
+                UnsupportedError,
+                f"a list of {' and '.join(sorted(kinds))} whose length the run changes is not supported",
+                "keep items of one type and shape in it, or arrays of the largest shape and their counts",
+            ) from None
     return rows
 
 

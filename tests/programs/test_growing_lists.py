@@ -220,3 +220,25 @@ def test_a_list_that_grew_on_a_path_under_another_name(function):
     x = np.arange(1.0, 4.0)
     for c, k in ((1, 2), (3, 4), (3, 0), (0, 3)):
         assert compiled(x, c, k) == function(x, c, k)
+
+
+@pytest.mark.parametrize("options", [{}, {"dynamic": True}, {"target": "interp"}], ids=str)
+def test_arrays_of_other_lengths_that_the_run_takes_away_are_refused(options):
+    """They were a KeyError of a pass."""
+
+    def popped(con, n):
+        while len(con) > n:
+            con.pop()
+        return len(con)
+
+    def deleted(con, n):
+        con.append(con[0] * 2)
+        del con[3:10]
+        return con
+
+    con = [np.ones(k) for k in (3, 5, 1, 2, 7)]
+    with pytest.raises(nt.UnsupportedError, match="whose length the run changes is not supported"):
+        nt.jit(popped, **options)(list(con), 2)
+    ours, pythons = list(con), list(con)
+    got, want = nt.jit(deleted, **options)(ours, 2), deleted(pythons, 2)
+    assert got is ours and [v.tolist() for v in got] == [v.tolist() for v in want]
