@@ -232,11 +232,19 @@ class Writer:
 
     def ending(self, depth: int) -> None:
         self.add(depth, f"if {self.condition()}:")
-        end = self.pick("return", "raise ValueError", "raise Refused", "assert")
+        end = self.pick("return", "raise ValueError", "raise Refused", "assert", "known")
         if end == "return":
             end = f"return {self.result()}"
         elif end == "raise ValueError":
             end = f"raise ValueError('small', {self.integer()})"
+        elif end == "known":  # when the call is compiled
+            end = self.pick(
+                f"s = {self.list()}[9]",
+                "s = {'p': 1.0}['z']",
+                "s = a[7]",
+                "a += np.ones(7)",
+                "s += a.size / 0",
+            )
         elif end == "raise Refused":
             end = f"raise Refused({self.number(1)})"
         else:

@@ -107,29 +107,23 @@ CERTAIN = [
 ]  # fmt: skip
 
 
-def outcome_of(function, arguments):
-    """What a call does, and the class of what it raises: Nestor's messages may be other ones."""
-    *done, error = outcome(function, arguments)
-    return done, error and error[0]
-
-
 def arguments():
     return np.arange(3.0), [1.0, 2.0, 3.0]
 
 
 @pytest.mark.parametrize("function", CERTAIN)
 def test_what_comes_before_is_done(function):
-    want = outcome_of(function, arguments())
-    assert want[1] is not None
+    want = outcome(function, arguments())
+    assert want[-1] is not None
     jitted = nt.jit(function)
     for _ in range(2):
-        assert outcome_of(jitted, arguments()) == want
+        assert outcome(jitted, arguments()) == want
 
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_on_other_targets_too(target):
-    want = outcome_of(item_of_a_list, arguments())
-    assert outcome_of(nt.jit(item_of_a_list, target=target), arguments()) == want
+    want = outcome(item_of_a_list, arguments())
+    assert outcome(nt.jit(item_of_a_list, target=target), arguments()) == want
 
 
 def test_the_exception_says_where():
@@ -163,7 +157,7 @@ def test_a_path_that_is_not_taken_raises_nothing(function):
     taken = np.full(3, 7.0), [1.0, 2.0]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert outcome_of(jitted, taken) == outcome_of(function, taken)
+        assert outcome(jitted, taken) == outcome(function, taken)
 
 
 def test_nothing_runs_where_nothing_came_before():

@@ -33,17 +33,25 @@ def is_pythons(error: NestorError, function: Any, target: str) -> bool:
 def run_instead(
     error: NestorError, function: Any, args: tuple, kwargs: dict[str, Any], note: Callable[[str, str], None]
 ) -> Any:
-    """What Python makes of the call. Raises `error` where Python raises such an exception at that line."""
+    """What Python makes of the call. Raises `error`, with Python's arguments, where Python raises such an exception at that
+    line."""
     try:
         result = function(*args, **kwargs)
     except Exception as raised:
-        if isinstance(error, type(raised)) and _is_raised_at(raised, error.diagnostic.location):
-            error.args = raised.args
-            raise error from None
-        raise
+        if not isinstance(error, type(raised)) or not _is_raised_at(raised, error.diagnostic.location):
+            raise
+        error.args, error.__cause__ = raised.args, raised.__cause__
+        error.__suppress_context__ = raised.__suppress_context__
+    else:
+        return _returned(error, function, result, note)
+    raise error  # here it has no context
+
+
+def _returned(error: NestorError, function: Any, result: Any, note: Callable[[str, str], None]) -> Any:
+    """The result of a call that does not raise: there is no program for it all the same."""
     note("compile", f"runs in Python: {str(error).splitlines()[0]}")
     name = getattr(function, "__name__", "the function")
-    warnings.warn(f"{name} is not compiled, and runs in Python: {error}", RuntimeWarning, stacklevel=4)
+    warnings.warn(f"{name} is not compiled, and runs in Python: {error}", RuntimeWarning, stacklevel=5)
     return result
 
 
