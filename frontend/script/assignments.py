@@ -423,12 +423,9 @@ def _overwrites(frame: Frame, target: ast.Subscript) -> bool:
 
 
 def _refuse_items(frame: Frame, target: ast.Subscript, owner: Value) -> NoReturn:
-    if isinstance(owner, Rows):
-        frame.fail(
-            target,
-            f"changing an item of {describe(owner)} is not supported",
-            "keep the items in an array, or make one of the list: np.array(xs)",
-        )
+    if isinstance(owner, Rows) or (isinstance(owner, Group) and owner.kind in (list, dict)):
+        hint = "keep an array for each column"
+        frame.fail(target, f"assigning to an item of {describe(owner)} is not supported here", hint)
     frame.fail(target, f"{describe(owner)} does not support item assignment", None, DTypeError)
 
 
@@ -448,8 +445,6 @@ def _store(frame: Frame, target: ast.Subscript, compute: Callable[[], Value]) ->
     owner = _owner(frame, target.value)
     if isinstance(owner, Static) and type(owner.raw) in (list, dict):
         refuse_outside(frame, target, f"a {type(owner.raw).__name__}")
-    if isinstance(owner, Rows) or (isinstance(owner, Group) and owner.kind in (list, dict)):
-        frame.fail(target, f"assigning to an item of {describe(owner)} is not supported here", _KEEP_COLUMNS)
     if not isinstance(owner, Array) and not is_flat(owner):
         _refuse_items(frame, target, owner)
     items = as_indices(frame, target, subscript_items(frame, target.slice))

@@ -7,7 +7,7 @@ from pathlib import Path
 import nestor as nt
 import numpy as np
 import pytest
-from nestor.frontend.interface.ordinary import attributes_of, is_ordinary
+from whole.program import outcome, same
 
 AREAS = sorted(
     path.stem
@@ -78,47 +78,3 @@ def compare(program, **options):
         want = outcome(program, program.function, k)
         got = outcome(program, compiled, k)
         same(program, got, want, f"call {k}")
-
-
-def outcome(program, function, k):
-    """What a call gives or raises, its arguments after it, and what is outside."""
-    if program.outside is not None:
-        program.outside(k)
-    arguments = program.arguments(np.random.default_rng(k), k)
-    try:
-        with np.errstate(all="ignore"):
-            result = function(*arguments)
-    except nt.NestorError:
-        raise
-    except Exception as error:
-        result = (type(error).__name__, str(error))
-    return result, list(arguments), program.seen()
-
-
-def same(program, got, want, what):
-    if program.joins and isinstance(want, int | float) and isinstance(got, np.generic):
-        want = got.dtype.type(want)
-    assert type(got) is type(want), f"{what}: {type(got)} for {type(want)}"
-    if isinstance(want, tuple | list):
-        assert len(got) == len(want), what
-        for i, (a, b) in enumerate(zip(got, want, strict=True)):
-            same(program, a, b, f"{what}[{i}]")
-        return
-    if isinstance(want, dict):
-        assert list(got) == list(want), what
-        return same(program, list(got.values()), list(want.values()), what)
-    if is_ordinary(type(want)):
-        return same(program, attributes_of(got), attributes_of(want), what)
-    if not isinstance(want, np.ndarray | np.generic | int | float | complex) or isinstance(want, bool):
-        assert got == want, what
-        return
-    mine, theirs = np.asarray(got), np.asarray(want)
-    assert mine.dtype == theirs.dtype and mine.shape == theirs.shape, what
-    if isinstance(want, np.ndarray) and (want.flags.c_contiguous or want.flags.f_contiguous):
-        assert got.flags.c_contiguous == want.flags.c_contiguous, f"{what}: memory order"
-    if theirs.dtype.kind not in "fc":
-        np.testing.assert_array_equal(mine, theirs, err_msg=what)
-        return
-    size = np.abs(theirs[np.isfinite(theirs)])
-    absolute = program.tolerance * size.max() if size.size else 0.0
-    np.testing.assert_allclose(mine, theirs, rtol=program.tolerance, atol=absolute, err_msg=what)
