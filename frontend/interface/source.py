@@ -11,6 +11,7 @@ import time
 import tokenize
 from types import CodeType, FunctionType, MethodType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from ...dialects.diagnostic import SourceLocation
 from ...dialects.records import record
@@ -113,11 +114,18 @@ def source_of(function: Any) -> FunctionSource:
     """
     if not isinstance(function, FunctionType):  # a builtin, a class, an instance
         raise UnsupportedError(f"cannot compile {function!r}: only plain Python functions have a source")
-    return _source(function, function.__code__)
+    code = function.__code__
+    known = _DEFINITIONS.get(function)
+    if known is None or known[0] is not code:
+        known = _DEFINITIONS[function] = code, _definition_of(function, code)
+    return FunctionSource(function, known[1], code.co_filename)
 
 
-@functools.lru_cache(maxsize=512)
-def _source(function: FunctionType, code: CodeType) -> FunctionSource:
+_DEFINITIONS: WeakKeyDictionary[FunctionType, tuple[CodeType, ast.FunctionDef]] = WeakKeyDictionary()
+"""What was read of functions, for as long as they live: it holds none of them, and so nothing of their modules."""
+
+
+def _definition_of(function: FunctionType, code: CodeType) -> ast.FunctionDef:
     file, first = code.co_filename, code.co_firstlineno
     lines = _lines(function, code)
     kind = suspended_kind(code.co_flags)
@@ -134,7 +142,7 @@ def _source(function: FunctionType, code: CodeType) -> FunctionSource:
             SourceLocation(file, first),
             hint="define it with `def` in a file (code typed into `python -c` cannot be compiled)",
         )
-    return FunctionSource(function, without_match(node), file)
+    return without_match(node)
 
 
 _STARTED = time.time()
