@@ -90,6 +90,8 @@ def _of_object(frame: Frame, node: ast.AST, value: Static) -> Value:
         return Range(Affine(r.start), Affine(r.stop), r.step)
     if isinstance(value.raw, ITERABLES):
         return Group(tuple(items(value.raw)))
+    if hasattr(type(value.raw), "__iter__"):
+        frame.fail(node, f"iterating over {describe(value)} is not supported", "make a list of it outside")
     frame.fail(node, f"{describe(value)} cannot be iterated over", None, DTypeError)
 
 
