@@ -95,6 +95,7 @@ class DominatorTree:
         changed = True
         while changed:
             changed = self._sweep(predecessors)
+        self._entered, self._left = self._intervals()
 
     def dominates(self, block: Block, other: Block) -> bool:
         """Whether every path from the entry to `other` passes `block` (always so if there is no path)."""
@@ -102,9 +103,25 @@ class DominatorTree:
             return True
         if block not in self._number:
             return False
-        while self._number[other] < self._number[block]:
-            other = self._parent[other]
-        return other is block
+        return self._entered[block] <= self._entered[other] and self._left[other] <= self._left[block]
+
+    def _intervals(self) -> tuple[dict[Block, int], dict[Block, int]]:
+        """When a walk over the tree enters and leaves each block: what it dominates it enters and leaves in between."""
+        children: dict[Block, list[Block]] = {block: [] for block in self._postorder}
+        for block, parent in self._parent.items():
+            if parent is not block:
+                children[parent].append(block)
+        entered: dict[Block, int] = {}
+        left: dict[Block, int] = {}
+        stack = self._postorder[-1:]
+        while stack:
+            block = stack[-1]
+            if block in entered:
+                left[stack.pop()] = len(entered)
+                continue
+            entered[block] = len(entered)
+            stack += children[block]
+        return entered, left
 
     def _predecessors(self) -> dict[Block, list[Block]]:
         result: dict[Block, list[Block]] = {block: [] for block in self._postorder}

@@ -23,6 +23,9 @@ SECONDS = 60.0
 
 _WALL = 5 * SECONDS
 
+MOST_PROGRAMS = 50
+"""What a process judges before another takes its place."""
+
 STEP = 1e-6
 CLOSE = 2e-5
 """How far a gradient may be from differences, beside their own error."""
@@ -141,7 +144,10 @@ def work() -> None:
 def judged(seeds: Iterable[int], target: str = "cpu") -> Iterator[Answer]:
     """The answers for seeds, from a process that is started again where a program ends it or takes too long."""
     process: subprocess.Popen[str] | None = None
-    for seed in seeds:
+    for count, seed in enumerate(seeds):
+        if process is not None and count % MOST_PROGRAMS == 0:
+            _end(process)
+            process = None
         if process is None:
             process = _worker()
         assert process.stdin is not None and process.stdout is not None
@@ -161,9 +167,13 @@ def judged(seeds: Iterable[int], target: str = "cpu") -> Iterator[Answer]:
         code, process = process.wait(), None
         yield Answer(seed, "ended by itself" if ready else "too slow", f"exit code {code}", _WALL)
     if process is not None:
-        assert process.stdin is not None
-        process.stdin.close()
-        process.wait()
+        _end(process)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    assert process.stdin is not None
+    process.stdin.close()
+    process.wait()
 
 
 def _worker() -> subprocess.Popen[str]:
