@@ -25,9 +25,9 @@
 Every value that must be in memory gets one buffer: a result's, an argument's that an island works on in place, or a
 `nest.alloc`. A copy that remains has the label "copy" (`count_copies`) and a remark. Siblings of this file:
 `_buffers` (where values are in memory), `handed_over` (results whose extents the run finds out), `_control` (`scf.for`,
-`scf.while`, `scf.if`), `fills` (whole arrays that are written), `_dot` (products), `_scan` (running results), `_access` (which element a view reads), `_shapes`
-(extents), `_scalars` (element types), `_elements` (one element at a time), `_plan` and `_fusion` (a fusion as nests),
-`_signature` (arguments and results as buffers).
+`scf.while`, `scf.if`), `fills` (whole arrays that are written), `_dot` (products), `_scan` (running results), `_access`
+(which element a view reads), `_shapes` (extents), `_scalars` (element types), `_elements` (one element at a time), `_plan`
+and `_fusion` (a fusion as nests), `_signature` (arguments and results as buffers).
 """
 
 from __future__ import annotations

@@ -217,7 +217,7 @@ def overlapped(x, y, w):
 def test_writes_that_are_read_through_an_overlapping_array_are_refused(mode):
     b = np.arange(6.0)
     c = b[1:]
-    with pytest.raises(nt.NestorError, match="writes to .* and uses .*, which overlaps it"):
+    with pytest.raises(nt.NestorError, match=r"writes to .* and uses .*, which overlaps it"):
         MODES[mode](lambda x: overlapped(x, c, b), np.ones(3))
     np.testing.assert_array_equal(b, np.arange(6.0))
 
