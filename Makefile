@@ -15,7 +15,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-gpu bench-gpu test-all test-lit test-unit test-math-sweep lint format bench bench-schedules golden docs clean
+.PHONY: help demo test test-gpu bench-gpu test-all test-slow test-lit test-unit test-math-sweep lint format bench bench-schedules golden docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,6 +40,12 @@ test-all: $(VENV)/installed ## all of them, the large and slow cases too
 	@$(BIN)/python -m nestor.tools.test_environment
 	NESTOR_LIT_PLAIN=1 $(BIN)/lit -j $(JOBS) --output $(LIT_RESULTS) tests/filecheck
 	NESTOR_LIT_RESULTS=$(LIT_RESULTS) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+
+# What fails is run once more by itself, and is red when it fails again.
+MINUTES ?= 60
+test-slow: $(VENV)/installed ## the slow tests for MINUTES (60), whole programs first, then from a file that the commit says
+	$(BIN)/python -m pytest -n $(JOBS) --dist load --maxschedchunk 2 -m slow \
+	  --slow-minutes $(MINUTES) --slow-from "$$(git rev-parse HEAD)" || $(BIN)/python -m pytest -m slow --last-failed
 
 test-lit: $(VENV)/installed ## only the FileCheck tests
 	$(BIN)/lit -j $(JOBS) tests/filecheck

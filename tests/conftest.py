@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-pytest_plugins = ["skip_report"]
+pytest_plugins = ["skip_report", "slow_parts"]
 
 os.environ["NESTOR_CACHE"] = os.environ.get("NESTOR_TEST_CACHE", "0")
 
