@@ -57,7 +57,7 @@ def answer(seed: int, target: str) -> Answer:
     """What becomes of the program of a seed."""
     import nestor as nt
     import numpy as np
-    from nestor.dialects.diagnostic import NestorError
+    from nestor.dialects.diagnostic import LoweringError, NestorError
     from nestor.frontend.interface.errors import UnsupportedError
     from smooth_programs import Writer
 
@@ -84,7 +84,7 @@ def answer(seed: int, target: str) -> Answer:
             if not _close(value, expected, 1e-9):
                 return said("wrong value", f"{value}, Python's {expected} (call {call})")
             value, gradients = with_gradient(a.copy(), w.copy(), n)
-        except UnsupportedError as error:
+        except (UnsupportedError, LoweringError) as error:
             return said("refused", error.diagnostic.message)
         except NestorError as error:
             return said(f"refused by {type(error).__name__}", str(error))
