@@ -92,7 +92,7 @@ class HostBody(NestBody):
         if isinstance(op, ForOp):
             self.end_of_block()
             return self._nest(op)
-        if isinstance(op, cf.AssertOp) or raises(op) or OUTLINED in op.attributes:
+        if isinstance(op, cf.AssertOp | IndexOp) or raises(op) or OUTLINED in op.attributes:
             self.end_of_block()  # what is written before it has been written when it fails
         if op.regions:
             self.end_of_block()

@@ -89,9 +89,41 @@ def exchanged(a, n):
     return b
 
 
+def element_before_an_index(a, n):
+    a[0] = 9.0
+    return a[n]
+
+
+def element_before_a_fixed_index(a, n):
+    a[n % 2] = 9.0
+    return a[5]
+
+
+def sum_before_an_index(a, n):
+    b = a * 2
+    a[1] = b.sum()
+    return a[n] + b[0]
+
+
+def elements_in_a_branch(a, n):
+    if n > 2:
+        a[1] = 5.0
+        a[2] = a[n] + 1
+        a[3] = 6.0
+    return a[n - 1]
+
+
+def elements_in_a_loop(a, n):
+    for i in range(n):
+        a[i] = a[0] + n
+    a[0] = -3.0
+    return a[n + 1]
+
+
 PROGRAMS = [
     filled_twice, in_nested_branches, scaled_twice, in_a_loop, turned_around, raised_between, asserted_at_the_end,
-    by_another_name, computed_before_the_check, exchanged,
+    by_another_name, computed_before_the_check, exchanged, element_before_an_index, element_before_a_fixed_index,
+    sum_before_an_index, elements_in_a_branch, elements_in_a_loop,
 ]  # fmt: skip
 
 
