@@ -166,7 +166,7 @@ _RANGES: dict[str, Callable[..., tuple[int, int]]] = {
 def _shifts_back(e: Emitter, shifted: SSAValue, a: SSAValue, by: SSAValue) -> SSAValue:
     """Whether no bit is lost: a shift by 64 and more gives 0, which is right for 0 alone."""
     most = e.const(63, i64)
-    by = e.op(arith.SelectOp, (e.cmp("ult", by, most), by, most))
+    by = e.select(e.cmp("ult", by, most), by, most)
     return e.cmp("eq", e.op(arith.ShRSIOp, (shifted, by)), a)
 
 
