@@ -19,6 +19,7 @@ from .custom_rules import CustomRule
 from .errors import UnsupportedError
 from .forwarders import ABOUT, made_lines
 from .match_statements import without_match
+from .private_names import class_around, mangled, with_private_names
 from .source_text import is_text_of, is_text_with_asserts_of, is_tree_of
 
 
@@ -142,7 +143,7 @@ def _definition_of(function: FunctionType, code: CodeType) -> ast.FunctionDef:
             SourceLocation(file, first),
             hint="define it with `def` in a file (code typed into `python -c` cannot be compiled)",
         )
-    return without_match(node)
+    return with_private_names(without_match(node), class_around(code))
 
 
 _STARTED = time.time()
@@ -224,10 +225,13 @@ _MADE = "nestor_definition"
 def _lambda(module: ast.Module, code: CodeType) -> ast.FunctionDef | None:
     """The definition that a lambda stands for: the one in its line with these parameters, and at the columns of its code."""
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    owner = class_around(code)
     found = [
         node
         for node in ast.walk(module)
-        if isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno and _parameters(node) == names
+        if isinstance(node, ast.Lambda)
+        and node.lineno == code.co_firstlineno
+        and _parameters(node, owner) == names
     ]
     if len(found) > 1:
         places = [(line, column) for line, _, column, _ in code.co_positions() if line and column]
@@ -244,9 +248,9 @@ def _lambda(module: ast.Module, code: CodeType) -> ast.FunctionDef | None:
     return made
 
 
-def _parameters(node: ast.Lambda) -> tuple[str, ...]:
+def _parameters(node: ast.Lambda, owner: str) -> tuple[str, ...]:
     a = node.args
-    return tuple([p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs)])
+    return tuple([mangled(p.arg, owner) for p in (*a.posonlyargs, *a.args, *a.kwonlyargs)])
 
 
 def _is_in(node: ast.expr, place: tuple[int, int]) -> bool:
