@@ -15,9 +15,10 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...dialects.nt.derivative_ops import is_differentiable
 from ...dialects.nt.ops import SliceOp, WindowOp
 from .builder import Builder
+from .masks import Mask
 from .missing import missing
 from .replaced import Replaced
-from .rules.pieces import put_together
+from .rules.pieces import put_together, tile
 from .rules.windows import slices_reverse
 
 Rule = Callable[[Any, Sequence["SSAValue | None"], "Reverse"], None]
@@ -31,8 +32,8 @@ class Cotangent:
     total: SSAValue | None = None
     pieces: list[tuple[SliceOp, SSAValue]] = field(default_factory=list)
     """Cotangents of slices of the value: they are put in together, when all are known."""
-    masked: bool = False
-    """Some of its zeros say that an element was not chosen: a singular partial derivative does not count there."""
+    masked: Mask = Mask.NONE
+    """What its zeros may say: that elements were not chosen, say."""
 
 
 class Reverse:
@@ -42,21 +43,21 @@ class Reverse:
         self.builder, self.active, self.rules = builder, active, rules
         self._known: dict[SSAValue, Cotangent] = {}
         self.replaced = Replaced()
-        self.masked = False
-        """Whether the cotangents of the operation that is differentiated now are masked."""
+        self.masked = Mask.NONE
+        """What zeros of the cotangents of the operation may say that is differentiated now."""
 
     def wants(self, value: SSAValue) -> bool:
         """Whether the cotangent of `value` is of use to anybody."""
         return value in self.active
 
-    def add(self, value: SSAValue, cotangent: SSAValue | None, *, masked: bool = False) -> None:
+    def add(self, value: SSAValue, cotangent: SSAValue | None, *, masked: Mask = Mask.NONE) -> None:
         """Add to the cotangent of a value."""
         if cotangent is None or not self.wants(value):
             return
         if cotangent.type != value.type and is_differentiable(value.type):
             cotangent = self.builder.fitted(cotangent, value)  # extents that one of the types knows
         known = self._known.setdefault(value, Cotangent())
-        known.masked |= masked or self.masked
+        known.masked = max(known.masked, masked, self.masked)
         if known.total is None:
             known.total = cotangent
         else:
@@ -67,7 +68,7 @@ class Reverse:
         if not self.wants(op.source):
             return
         known = self._known.setdefault(op.source, Cotangent())
-        known.masked |= self.masked
+        known.masked = max(known.masked, self.masked)
         known.pieces.append((op, cotangent))
 
     def replace(self, op: Operation, by: Operation) -> None:
@@ -87,9 +88,11 @@ class Reverse:
         known = self._known.pop(value, None)
         if known is None:
             return None
-        self.masked |= known.masked
+        self.masked = max(self.masked, known.masked)
         if not known.pieces:
             return known.total
+        if known.total is None and not tile(value, [op for op, _ in known.pieces]):
+            self.masked = Mask.ALL
         return put_together(self.builder, value, known.total, known.pieces)
 
     def take_pieces(self, value: SSAValue) -> list[tuple[SliceOp, SSAValue]]:
@@ -97,7 +100,7 @@ class Reverse:
         known = self._known.get(value)
         if known is None or known.total is not None:
             return []
-        self.masked |= known.masked
+        self.masked = max(self.masked, known.masked)
         return self._known.pop(value).pieces
 
     def run(self, ops: Iterable[Operation]) -> None:
@@ -107,7 +110,7 @@ class Reverse:
                 self._run_one(op)
 
     def _run_one(self, op: Operation) -> None:
-        self.builder.location, self.masked = op.location, False
+        self.builder.location, self.masked = op.location, Mask.NONE
         if isinstance(op, WindowOp) and (pieces := self.take_pieces(op.result)):
             return slices_reverse(op, pieces, self)
         cotangents = [self.take(r) for r in op.results]

@@ -18,6 +18,7 @@ from ...dialects.nt.halves import Mark
 from .activity import active_values
 from .builder import Builder
 from .forward import Forward
+from .masks import Mask
 from .reverse import Reverse
 
 Tangents = Callable[[Any, Forward], Sequence[SSAValue | None]]
@@ -60,7 +61,7 @@ def add_transposed(
             back.add(tangent, cotangent, masked=to.masked)
     back.run(forward)
     for value, place in zip(wanted, places, strict=True):
-        back.masked = False
+        back.masked = Mask.NONE
         cotangent = back.take(place)
         to.add(value, cotangent, masked=back.masked)
     erase_unused(b.made)

@@ -43,6 +43,78 @@ def test_points_without_a_derivative(name):
     np.testing.assert_allclose(nt.grad(f)(np.array(at)), expected)
 
 
+X = np.array([2.0, NAN, 3.0, INF])
+FINE = np.isfinite(X)
+W = np.array([1.0, 2.0, 3.0, 4.0])
+
+
+def cleared(w):
+    y = w * X
+    y[1] = 0.0
+    y[~FINE] = 0.0
+    return y.sum()
+
+
+def in_loop(w):
+    y = np.zeros(4)
+    for i in range(4):
+        t = w[i] * X[i]
+        if np.isfinite(t):
+            y[i] = t
+    return y.sum()
+
+
+def until(w):
+    s = 0.0
+    for i in range(4):
+        t = w[i] * X[i]
+        if not np.isfinite(t):
+            break
+        s += t
+    return s
+
+
+def branched(w):
+    z = w * X
+    return z.sum() if w[0] < 0 else w[0] * 2.0
+
+
+UNUSED = {
+    "where": (lambda w: np.where(FINE, w * X, 0.0).sum(), [2, 0, 3, 0]),
+    "where of itself": (lambda w: np.where(np.isfinite(w * X), (w * X) ** 2, 0.0).sum(), [8, 0, 54, 0]),
+    "exponential": (
+        lambda w: np.where(w < 2, np.exp(w), np.where(w > 9, np.exp(w * 400), w)).sum(),
+        [np.e, 1, 1, 1],
+    ),
+    "select": (lambda w: np.select([np.isnan(X), X > 9], [0.0, w], w * X).sum(), [2, 0, 3, 1]),
+    "nansum": (lambda w: np.nansum(w[:3] * X[:3]), [2, 0, 3, 0]),
+    "nanmean": (lambda w: np.nanmean(w[:3] * X[:3]), [1, 0, 1.5, 0]),
+    "nanmax": (lambda w: np.nanmax(w[:3] * X[:3]), [0, 0, 3, 0]),
+    "nanvar": (lambda w: np.nanvar(w[:3] * X[:3]), [-7, 0, 10.5, 0]),
+    "nanprod": (lambda w: np.nanprod(w[:3] * X[:3]), [18, 0, 6, 0]),
+    "nan_to_num": (lambda w: np.nan_to_num(w[:3] * X[:3]).sum(), [2, 0, 3, 0]),
+    "mask": (lambda w: (w * X)[FINE].sum(), [2, 0, 3, 0]),
+    "where=": (lambda w: np.sum(w * X, where=FINE), [2, 0, 3, 0]),
+    "fmin": (lambda w: np.fmin(w * X, 5.0).sum(), [2, 0, 0, 0]),
+    "slice": (lambda w: (w * X)[::2].sum(), [2, 0, 3, 0]),
+    "places": (lambda w: np.take(w * X, [0, 2]).sum(), [2, 0, 3, 0]),
+    "joined": (lambda w: np.concatenate([w * X, w])[4:].sum(), [1, 1, 1, 1]),
+    "triangle": (lambda w: np.tril(np.outer(w, X))[:, 0].sum(), [2, 2, 2, 2]),
+    "overwritten": (cleared, [2, 0, 3, 0]),
+    "branch": (branched, [2, 0, 0, 0]),
+    "branch in a loop": (in_loop, [2, 0, 3, 0]),
+    "after the end of a loop": (until, [2, 0, 0, 0]),
+}
+
+
+@pytest.mark.parametrize("name", UNUSED)
+def test_what_is_not_used_has_no_part_in_derivatives(name):
+    f, expected = UNUSED[name]
+    np.testing.assert_allclose(nt.grad(f)(W), expected)
+    along = [nt.jvp(f, (W,), (one,))[1] for one in np.eye(4)]
+    np.testing.assert_allclose(along, expected)
+
+
 def by_keyword(x, *, n=np.arange(4.0), m):  # noqa: B008
     return (x * n).sum() * m
 

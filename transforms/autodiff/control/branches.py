@@ -23,9 +23,10 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from ....dialects.nt.ops import EmptyOp
 from ..activity import used_from_outside, useful_values
 from ..builder import Builder
+from ..masks import Mask
 from ..opened import opened
 from .outer_extents import OuterExtents
-from .replay import Kept, Replay, captured, copy_into, copy_of, discard, is_choosing
+from .replay import Kept, Replay, captured, copy_into, copy_of, discard, mask_of
 from .stacks import unknown_of
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def if_forward(op: scf.IfOp, by: Forward) -> Cotangents:
 def if_reverse(op: scf.IfOp, cotangents: Cotangents, to: Reverse) -> None:
     assert op.parent is not None
     given = [k for k, c in enumerate(cotangents) if c is not None]
-    masked = to.masked or is_choosing(op)
+    masked = max(to.masked, mask_of(op))
     replays = []
     for side in _sides(op):
         replay = Replay(side, Block(), (), to)
@@ -105,7 +106,7 @@ def if_reverse(op: scf.IfOp, cotangents: Cotangents, to: Reverse) -> None:
     new = to.builder.add(_branch(branch, gradient_types, [r.reverse for r in replays]))
     for k, value in enumerate(wanted):
         one_sided = any(side[value] is None for side in found)
-        to.add(value, new.results[k], masked=masked or one_sided)
+        to.add(value, new.results[k], masked=Mask.ALL if one_sided else masked)
 
 
 def _keep(op: scf.IfOp, replays: Sequence[Replay], to: Reverse) -> scf.IfOp:

@@ -29,11 +29,12 @@ from ....dialects.diagnostic import fail
 from ....dialects.nt.ops import INDEX
 from ..activity import used_from_outside, useful_values
 from ..builder import Builder
+from ..masks import Mask
 from ..opened import opened
 from .carried import active_carried, useful_carried
 from .counting import Counting
 from .outer_extents import Extent, OuterExtents
-from .replay import Kept, Replay, captured, copy_arguments, copy_into, copy_of, is_choosing, sweep
+from .replay import Kept, Replay, captured, copy_arguments, copy_into, copy_of, mask_of, sweep
 from .snapshots import Snapshots, snapshots_of
 from .stacks import empty_stack, get, part, put
 from .totals import Totals
@@ -144,9 +145,9 @@ def reverse_loop(op: scf.ForOp, cotangents: Cotangents, to: Reverse, silent: boo
     if not moving:
         return
     counting = Counting(op, Builder(op.parent, op, op.location))
-    masked = to.masked or len(given) < len(moving) or is_choosing(op) or counting.length == 0
-    masked = masked or not isinstance(counting.length, int)
-
+    may_not_run = counting.length == 0 or not isinstance(counting.length, int)
+    has_zeros = len(given) < len(moving) or may_not_run
+    masked = max(to.masked, mask_of(op), Mask.SINGULAR if has_zeros else Mask.NONE)
     reverse = Block(arg_types=[INDEX, *(cotangent_type(arguments[k]) for k in moving)])
     replay = Replay(body, reverse, [k + 1 for k in active], to, silent)
     inner = replay.inner

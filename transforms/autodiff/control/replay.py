@@ -34,8 +34,8 @@ from ....dialects.nt.ops import (
 from ....dialects.nt.types import width_of
 from ...tensor.partition import Prices, partition
 from ..activity import active_values, used_from_outside
+from ..masks import CHOOSING, Mask
 from ..opened import opened
-from ..rules.elementwise import CHOOSING
 from .outer_extents import Extent, OuterExtents
 
 if TYPE_CHECKING:
@@ -311,11 +311,14 @@ def _silence_inside(op: Operation) -> None:
             silence(block)
 
 
-def is_choosing(op: Operation) -> bool:
-    """Whether an operation of the regions of `op` leaves elements out: zeros of cotangents may say so."""
-    return any(
-        (isinstance(o, ElementwiseOp) and o.row.name in CHOOSING)
-        or (isinstance(o, ReduceOp | ScanOp) and o.combiner.data != "add")
-        or (isinstance(o, CONTROL) and o is not op)
-        for o in op.walk()
-    )
+def mask_of(op: Operation) -> Mask:
+    """What zeros of cotangents may say of operations in the regions of `op`: they may leave elements out, or not run."""
+    return Mask.any(_mask_of_one(inner) for inner in op.walk() if inner is not op)
+
+
+def _mask_of_one(op: Operation) -> Mask:
+    if isinstance(op, scf.IfOp) or (isinstance(op, ElementwiseOp) and op.row.name in CHOOSING):
+        return Mask.ALL
+    if isinstance(op, ReduceOp | ScanOp) and op.combiner.data != "add":
+        return Mask.SINGULAR if op.combiner.data == "multiply" else Mask.ALL
+    return Mask.SINGULAR if isinstance(op, CONTROL) else Mask.NONE

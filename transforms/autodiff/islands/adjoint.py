@@ -28,6 +28,7 @@ from ....dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, LoadOp, StoreO
 from ....dialects.nt.constants import dtype_of, from_numpy
 from ....dialects.nt.ops import ConstantOp, EmptyOp, LoopsOp
 from ..loops import empty_like
+from ..masks import Mask
 from ..reverse import Reverse
 from .cells import values_of_cells
 from .counted_loops import count_first
@@ -132,7 +133,10 @@ class _Adjoint:
         self._by = Scalars(self._frame.block.add_op, to.builder.marked(primal.op.location))
         self._added_only: set[SSAValue] = set()
         """Cotangents of what the island only reads: it adds to them, and does not look."""
-        self._masked = to.masked or any(map(self._chooses, self._primal.copy.function.walk()))
+        chooses = any(map(self._chooses, self._primal.copy.function.walk()))
+        self._masked = Mask.ALL if chooses else to.masked
+        self._cleared: set[SSAValue] = set()
+        """Cotangents some elements of which were set to zero: what they belong to was overwritten."""
 
     def _chooses(self, op: Operation) -> bool:
         """Whether an operation leaves some of its operands out."""
@@ -189,7 +193,7 @@ class _Adjoint:
         given = dict(zip(primal.outputs, self._given, strict=True))
         written = {a.buffer for a in accesses_in(self._frame.function) if a.writes}
         ins, outs = [(to.now(filled.get(t, t)), b) for t, b in self._read.items()], []
-        targets: list[SSAValue] = []
+        targets: list[tuple[SSAValue, Mask]] = []
         for key, buffer in self._cotangents.items():
             if isinstance(key.owner, AllocOp):
                 continue
@@ -201,14 +205,17 @@ class _Adjoint:
                     ins.append((start, buffer))
                 continue
             outs.append((self._start(target, buffer) if start is None else start, buffer))
-            targets.append(target)
+            left_out = buffer in self._cleared or (
+                start is None and not isinstance(outs[-1][0].owner, EmptyOp)
+            )
+            targets.append((target, Mask.ALL if left_out else self._masked))
         if not outs:
             return
         gather_rest(self._frame.function)
         region = self._frame.leave(b for _, b in (*ins, *outs))
         island = to.builder.add(LoopsOp([t for t, _ in ins], [t for t, _ in outs], region))
-        for target, result in zip(targets, island.results, strict=True):
-            to.add(target, result, masked=self._masked)
+        for (target, mask), result in zip(targets, island.results, strict=True):
+            to.add(target, result, masked=mask)
 
     def _start(self, target: SSAValue, buffer: SSAValue) -> SSAValue:
         """What a cotangent without one from later operations starts from: zeros, or anything where all is stored."""
@@ -286,6 +293,7 @@ class _Adjoint:
             cotangent = self._put(LoadOp(buffer, at))
         if must_clear:
             where, mask = self._domain(Domain(op.where, op.mask))
+            self._cleared.add(buffer)
             zero = self._by.emitter.const(0.0, op.value.type)
             self._put(StoreOp(zero, buffer, at, where=where, mask=mask))
         if is_active:

@@ -19,8 +19,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ....dialects.nt.elementwise import ELEMENTWISE, Elementwise
 from ....dialects.nt.expand import Emitter
 from ..builder import Formula
+from ..masks import CHOOSING, Mask, is_finite_constant, is_masked
 from ..missing import missing
-from ..rules.elementwise import CHOOSING
 
 _CASTS = (arith.ExtFOp, arith.TruncFOp)
 
@@ -72,11 +72,11 @@ class Late(Formula):
 
 
 def product(
-    op: Operation, k: int, tangent: SSAValue, values: Sequence[Formula], by: Scalars, masked: bool = False
+    op: Operation, k: int, tangent: SSAValue, values: Sequence[Formula], by: Scalars, masked: Mask = Mask.NONE
 ) -> SSAValue | None:
     """The tangent of operand k (or the cotangent of the result) times the partial derivative; None: it is zero.
 
-    `values` are the operands and the result; `masked`: a tangent of zero gives zero, however singular the derivative is.
+    `values` are the operands and the result; `masked` says where a tangent of zero gives zero, whatever the derivative is.
     """
     if isinstance(op, _CASTS):
         source, target = op.operands[0].type, op.results[0].type
@@ -88,7 +88,7 @@ def product(
     result = row.partials[k](t, *values)
     if result is None:
         return None
-    if masked and row.singular:
+    if is_masked(masked, row, k, lambda j: is_finite_constant(op.operands[j])):
         result = t.equals(0.0).where(0.0, result)
     return result.value
 

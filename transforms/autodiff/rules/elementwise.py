@@ -4,8 +4,8 @@
   has the cotangent
     %0 = nt.multiply %r, %r ; %1 = nt.subtract %one, %0 ; %cx = nt.multiply %cr, %1
 
-Where a partial derivative is singular (`sqrt` at 0) and the cotangent says that an element was not chosen (below a
-`select` or a maximum), its product is masked: otherwise 0 * inf would be NaN.
+Where a partial derivative may be infinite or NaN (`sqrt` at 0, a factor that is NaN) and a zero of the cotangent says that
+an element was not chosen (below a `select` or a maximum), its product is masked (`masks.py`): 0 * inf would be NaN.
 """
 
 from __future__ import annotations
@@ -19,15 +19,13 @@ from ....dialects.nt.elementwise_ops import ElementwiseOp
 from ....dialects.nt.ops import element_of
 from ....dialects.nt.types import kind_of
 from ..builder import Builder, Formula
+from ..masks import CHOOSING, Mask, is_finite_constant, is_masked
 from ..missing import missing
 from . import complex_numbers
 
 if TYPE_CHECKING:
     from ..forward import Forward
     from ..reverse import Reverse
-
-CHOOSING = frozenset(("select", "maximum", "minimum", "fmax", "fmin", "clamp", "heaviside"))
-"""Operations that leave operands out: a zero of their cotangents says so."""
 
 
 def reverse(op: ElementwiseOp, cotangents: Sequence[SSAValue | None], to: Reverse) -> None:
@@ -36,14 +34,15 @@ def reverse(op: ElementwiseOp, cotangents: Sequence[SSAValue | None], to: Revers
     wanted = [k for k, v in enumerate(op.inputs) if to.wants(v)]
     if _is_complex(op):
         return complex_numbers.reverse(op, cotangent, wanted, to)
+    choice = Mask.ALL if op.row.name in CHOOSING else Mask.NONE
     for k in wanted:
         product = _product(op, k, cotangent, to.builder)
         if product is None:
             continue
-        if op.row.singular and to.masked:
+        if is_masked(to.masked, op.row, k, lambda j: is_finite_constant(op.inputs[j])):
             t = to.builder.formula(cotangent)
             product = t.equals(0.0).where(0.0, to.builder.formula(product)).value
-        to.add(op.inputs[k], product, masked=op.row.name in CHOOSING)
+        to.add(op.inputs[k], product, masked=choice)
 
 
 def forward(op: ElementwiseOp, by: Forward) -> Sequence[SSAValue | None]:

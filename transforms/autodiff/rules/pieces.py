@@ -29,7 +29,7 @@ def put_together(
     builder: Builder, source: SSAValue, total: SSAValue | None, pieces: Sequence[Piece]
 ) -> SSAValue:
     """The sum of `total` (None: zero) and of the pieces, a tensor of the type of `source`."""
-    exact = total is None and _tile(source, [op for op, _ in pieces])
+    exact = total is None and tile(source, [op for op, _ in pieces])
     if exact:
         start = empty_like(builder, source)
     else:
@@ -45,7 +45,7 @@ def put_together(
     return island.done()[0]
 
 
-def _tile(source: SSAValue, slices: Sequence[SliceOp]) -> bool:
+def tile(source: SSAValue, slices: Sequence[SliceOp]) -> bool:
     """Whether slices, without steps, are all of `source` side by side along one axis."""
     shape = shape_of(source)
     starts = [op.offsets.constants() for op in slices]

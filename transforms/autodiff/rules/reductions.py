@@ -21,6 +21,7 @@ from ....dialects.affine import AffineList
 from ....dialects.nt.ops import DimOp, IotaOp, ReduceOp, ScanOp, SliceOp, element_of, shape_of
 from ..builder import Builder, Formula
 from ..loops import linear_recurrence, shift
+from ..masks import CHOOSING, Mask
 from ..missing import missing
 
 if TYPE_CHECKING:
@@ -56,9 +57,12 @@ def reduce_reverse(op: ReduceOp, cotangents: Sequence[SSAValue | None], to: Reve
     if combiner == "add":
         to.add(source, repeated)
     elif combiner == "multiply":
-        to.add(source, b.elementwise("multiply", repeated, _others_product(source, op.reduced, b)))
+        product = b.elementwise("multiply", repeated, _others_product(source, op.reduced, b))
+        if to.masked is Mask.ALL:
+            product = b.formula(repeated).equals(0.0).where(0.0, b.formula(product)).value
+        to.add(source, product)
     else:
-        to.add(source, _of_winners(op, repeated, b), masked=True)
+        to.add(source, _of_winners(op, repeated, b), masked=Mask.ALL)
 
 
 def _of_winners(op: ReduceOp, values: SSAValue, b: Builder) -> SSAValue:
@@ -117,7 +121,7 @@ def scan_reverse(op: ScanOp, cotangents: Sequence[SSAValue | None], to: Reverse)
     # what the next element took of this one: the factors, one place further
     factors = shift(b, flipped(of_result, axis, b), axis, b.zeros(cotangent))
     total = flipped(linear_recurrence(b, factors, back, axis), axis, b)
-    to.add(op.source, of_element(total), masked=op.combiner.data in ("maximum", "minimum", "fmax", "fmin"))
+    to.add(op.source, of_element(total), masked=Mask.ALL if op.row.name in CHOOSING else Mask.NONE)
 
 
 def _partials(op: ScanOp, b: Builder) -> tuple[SSAValue, Callable[[SSAValue], SSAValue]]:
