@@ -171,6 +171,20 @@ def test_in_compiled_code_and_as_a_decorator():
     np.testing.assert_allclose(decorated(X, W[0]), layer(X, W[0]), rtol=1e-13)
 
 
+def test_time_loops_whose_inner_loops_begin_at_their_step():
+    def triangular(v, p):
+        v = v * 1.0
+        for i in range(v.shape[0]):
+            for j in range(i, v.shape[0]):
+                v[2] = np.sin(v[j]) * p
+        return (v * v).sum()
+
+    x = np.array([1.0, 2, 3, 4, 5, 0.5])
+    expected = nt.grad(triangular, argnums=(0, 1))(x, 0.5)
+    for count in (1, 4):
+        close(nt.grad(nt.checkpoint(triangular, snapshots=count), argnums=(0, 1))(x, 0.5), expected)
+
+
 def test_what_happens_once_happens_once(capfd):
     def noisy(x):
         print("sum", int(x.sum()))

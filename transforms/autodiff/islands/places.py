@@ -104,9 +104,11 @@ class Places:
         """Places by values of the island itself."""
         known: dict[SSAValue, SSAValue] = dict(self._outside)
         for value in places.operands:
+            if value in known:
+                continue
             if isinstance(value.owner, Block):
                 known[value] = self._primal.original[value.owner.parent_op()].iv  # pyright: ignore
-            elif value not in known:
+            else:
                 known[value] = self._primal.original[value.owner].results[value.index]  # pyright: ignore
         return places.substitute_all(known)
 
