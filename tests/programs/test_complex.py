@@ -539,7 +539,9 @@ REFUSED = [
     ("float(x[0])", "not 'complex'"),
     ("z < 1", "unsupported operand type for less: 'complex'"),
     ("z / 2.0", "a quotient of Python's complex numbers"),
-    ("z ** 2", r"\*\* of Python's complex numbers"),
+    ("z ** -2", r"\*\* of Python's complex numbers"),
+    ("z ** 2.5", r"\*\* of Python's complex numbers"),
+    ("2 ** z", r"\*\* of Python's complex numbers"),
 ]
 
 
@@ -549,6 +551,22 @@ def test_refused(text, message):
     arguments = {"x": numbers(3), "y": numbers(3), "z": 1 + 2j}
     with pytest.raises(nt.NestorError, match=message):
         nt.jit(function)(*[arguments[n] for n in used])
+
+
+PARTS = (0.0, -0.0, 1.5, -2.25, 1e-200, 3e50, np.nan, np.inf)
+
+
+@pytest.mark.parametrize("exponent", [0, 1, 2, 3, 7, 100, 2.0, True, 5 + 0j])
+def test_whole_powers_of_complex_numbers_of_python_are_those_of_python(exponent):
+    power = nt.jit(lambda z: z**exponent, target="interp")
+    for z in (complex(a, b) for a in PARTS for b in PARTS):
+        try:
+            expected = repr(z**exponent)
+        except OverflowError as error:
+            with pytest.raises(OverflowError, match=str(error)):
+                power(z)
+        else:
+            assert repr(power(z)) == expected
 
 
 def test_wider_complex_numbers_are_refused():

@@ -186,11 +186,7 @@ def _python_power(graph: Graph, base: Value, exponent: Value) -> Value:
     """
     kinds = [number_kind(graph, v) for v in (base, exponent)]
     if complex in kinds:
-        raise graph.error(
-            UnsupportedError,
-            "** of Python's complex numbers known at run time is not supported: Python computes it in its own way",
-            "make it a number of NumPy: np.complex128(z) ** w",
-        )
+        return _power_of_complex(graph, base, exponent, kinds)
     if float not in kinds and isinstance(exponent, Index) and _is_nonnegative(graph, _baked(graph, exponent)):
         result = emit(graph, ELEMENTWISE["power"], [base, exponent], (WEAK_DTYPES[int],) * 2)
         check_arithmetic(graph, "power", [base, exponent], result)
@@ -213,6 +209,36 @@ def _python_power(graph: Graph, base: Value, exponent: Value) -> Value:
         check_arithmetic(graph, "power", [base, Static(int(value))], result)
         return as_weak(result, int, scalar_arguments([base]))
     return _python_float_power(graph, base, value, kinds)
+
+
+MOST_PRODUCTS = 100
+"""The largest exponent for which Python multiplies complex numbers; beyond, it computes by angles."""
+
+
+def _power_of_complex(graph: Graph, base: Value, exponent: Value, kinds: Sequence[Any]) -> Value:
+    """A complex number of Python to a whole exponent from 0 to 100, by the products that Python computes, in their order.
+
+    A result that is too large raises, infinite operands or not.
+    """
+    value: Any = None
+    if kinds[0] is complex and (isinstance(exponent, Static) or scalar_arguments([exponent])):
+        value = complex(require_static(graph, exponent, "the exponent of **"))
+    if value is None or value.imag or not value.real.is_integer() or not 0 <= value.real <= MOST_PRODUCTS:
+        raise graph.error(
+            UnsupportedError,
+            "** of Python's complex numbers known at run time is supported for whole exponents from 0 to "
+            f"{MOST_PRODUCTS}: others Python computes in its own way",
+            "make it a number of NumPy: np.complex128(z) ** w",
+        )
+    result, square, left = Static(complex(1)), base, int(value.real)
+    while left:
+        result = operate(graph, "multiply", result, square) if left & 1 else result
+        left >>= 1
+        square = operate(graph, "multiply", square, square) if left else square
+    if not isinstance(result, Static):
+        fine = apply(graph, np.logical_not, apply(graph, np.isinf, result))
+        check(graph, fine, "OverflowError", "complex exponentiation")
+    return result
 
 
 def _power_of_float(graph: Graph, base: Value, exponent: Value, is_positive: bool) -> Value:

@@ -135,6 +135,22 @@ PROGRAMS |= {
     "interp with ends": (lambda x, xp, fp: np.interp(x, xp, fp, left=0.0, right=9.0), AT, KNOTS, V[:4]),
     "interp at a number": (lambda x, xp, fp: np.interp(x[0, 1], xp, fp), AT, KNOTS, V[:4]),
     "bincount": (lambda k, w: np.bincount(k, w, minlength=5) ** 2, BINS, R[0]),
+    "histogram": (lambda k, w: np.histogram(k, bins=3, weights=w)[0] ** 2, BINS, R[0]),
+    "histogram in a range": (
+        lambda k, w: np.histogram(k, bins=3, range=(1, 2.5), weights=w)[0] ** 2,
+        BINS,
+        R[0],
+    ),
+    "histogram of edges": (
+        lambda k, w: np.histogram(k, [0.5, 1.0, 2.0, 3.0], weights=w)[0] ** 2,
+        BINS,
+        R[0],
+    ),
+    "density": (
+        lambda k, w: np.histogram(k, bins=4, weights=w, density=True)[0] ** 2,
+        BINS,
+        np.abs(R[0]) + 0.5,
+    ),
 }
 
 DYNAMIC = (
@@ -199,6 +215,7 @@ REFUSED = {
         "numpy.sinc",
     ),
     "complete and tall": (lambda x: np.linalg.qr(x, mode="complete")[0].sum(), "mode='complete'"),
+    "edges": (lambda x: np.histogram(x, bins=3)[1].sum(), "numpy.histogram"),
     "full and tall": (lambda x: np.linalg.svd(x)[0].sum(), "full_matrices=False"),
 }
 

@@ -37,6 +37,29 @@ def logarithms(x):
     )
 
 
+def times_in_loop(x, z):
+    out = np.zeros(z.shape, complex)
+    s = 0j
+    for i in range(len(x)):
+        out[i] = np.exp(1j * x[i]) * z[i]
+        s += x[i] * (1 + 2j)
+    return out * s
+
+
+def parts_in_loop(z, x):
+    s = 0.0
+    for i in range(len(x)):
+        s += (x[i] * z[i]).real + np.abs(z[i]) * x[i] - (np.conj(z[i]) * z[i] * z[i]).imag
+    return s
+
+
+def assigned(x):
+    out = np.zeros(x.shape, complex)
+    out[:] = x
+    out[1:] *= 1j
+    return np.abs(out.sum())
+
+
 PROGRAMS = {
     "arithmetic": (lambda x, y: x * y + x - y / x, C, D),
     "powers": (lambda x, y: x**y + x**3 + x**0.5, C, D),
@@ -76,6 +99,11 @@ PROGRAMS = {
     "singular values": (lambda x: np.linalg.svd(x, compute_uv=False), S),
     "singular vectors": (lambda x: np.abs(np.linalg.svd(x)[0]), S),
     "lstsq": (lambda a, b: np.linalg.lstsq(a, b, rcond=None)[:3:2], _numbers(5, 3), _numbers(5, 2)),
+    "loop of reals times complex": (times_in_loop, X[0], C[0]),
+    "loop of parts": (parts_in_loop, C[0], X[0]),
+    "assignments of reals": (assigned, X[0]),
+    "joined with reals": (lambda x, z: np.abs(np.concatenate([x, z, 1j * x])), X[0], C[0]),
+    "power of a number": (lambda z: z**3 + z**2, 1.5 - 0.5j),
     "real loss by way of fft": (lambda x: (np.abs(np.fft.fft(x)) ** 2).sum(), X),
 }
 

@@ -21,6 +21,7 @@ from ....dialects.nt.expand import Emitter
 from ..builder import Formula
 from ..masks import CHOOSING, Mask, is_finite_constant, is_masked
 from ..missing import missing
+from .complex_parts import OF_PARTS
 
 _CASTS = (arith.ExtFOp, arith.TruncFOp)
 
@@ -81,6 +82,8 @@ def product(
     if isinstance(op, _CASTS):
         source, target = op.operands[0].type, op.results[0].type
         return _cast(tangent, target if tangent.type == source else source, by)
+    if op.name in OF_PARTS:
+        return OF_PARTS[op.name](k, tangent, values, by)
     row = row_of(op)
     if row is None or row.partials is None:
         raise missing(op)

@@ -14,7 +14,7 @@ from xdsl.ir import SSAValue
 from .....dialects.nt.ops import CustomCallOp
 from ...missing import missing
 from ...transposed import Tangents, add_transposed
-from . import fourier, linear_algebra, sorting, tables
+from . import fourier, histograms, linear_algebra, sorting, tables
 
 if TYPE_CHECKING:
     from ...forward import Forward
@@ -42,6 +42,8 @@ TANGENTS: dict[str, Tangents] = {
 BOTH: dict[str, tuple[Tangents, Callable[..., None]]] = {
     "numpy.linalg.solve": (linear_algebra.solve_forward, linear_algebra.solve_reverse),
     "numpy.bincount": (tables.bincount_forward, tables.bincount_reverse),
+    "numpy.histogram": (histograms.forward, histograms.reverse),
+    "numpy.histogram.counts": (histograms.forward, histograms.reverse),
     "numpy.sort": (sorting.sort_forward, sorting.sort_reverse),
     "numpy.partition": (sorting.partition_forward, sorting.partition_reverse),
     **{

@@ -43,7 +43,8 @@ def looked_up(b: Builder, table: SSAValue, places: SSAValue) -> SSAValue:
     return island.done()[0]
 
 
-def _last_place(b: Builder, table: SSAValue, like: SSAValue) -> Formula:
+def last_place(b: Builder, table: SSAValue, like: SSAValue) -> Formula:
+    """The last place of a table with one axis, in a tensor of the shape of `like`."""
     extent = shape_of(table)[0]
     if extent != DYNAMIC_INDEX:
         return b.formula(b.uniform(float(extent - 1), like))
@@ -63,7 +64,7 @@ def interp(op: CustomCallOp, by: Forward) -> Tangents:
     assert isinstance(kind, TensorType)
     side = {"side": StringAttr("right")}
     (places,) = call(b, "searchsorted", [knots, x], [with_element(kind, i64)], b.sizes_of(x), side)
-    upper = b.formula(places).apply("maximum", 1.0).apply("minimum", _last_place(b, knots, places))
+    upper = b.formula(places).apply("maximum", 1.0).apply("minimum", last_place(b, knots, places))
     lower = (upper - 1.0).apply("maximum", 0.0)
 
     def at(table: SSAValue | None, place: Formula) -> Formula | None:
