@@ -86,11 +86,14 @@ class Batcher:
 
     @contextmanager
     def inside(self, block: Block) -> Iterator[None]:
-        """At the end of another block."""
+        """At the end of another block, which is given up where slices differ."""
         place = self.block, self.anchor, self.location
         self.block, self.anchor = block, None
         try:
             yield
+        except SlicesDiffer:
+            block.drop_all_references()  # what it read is to be erased
+            raise
         finally:
             self.block, self.anchor, self.location = place
 

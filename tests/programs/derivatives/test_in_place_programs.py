@@ -258,6 +258,8 @@ def test_of_each_row():
     summed = nt.grad(lambda rows: nt.vmap(until_two)(rows).sum())
     np.testing.assert_allclose(summed(ROWS), expected, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(nt.vmap(nt.grad(until_two))(ROWS), expected, rtol=1e-6, atol=1e-8)
+    stacked = nt.vmap(nt.vmap(nt.grad(until_two)))(ROWS[None])
+    np.testing.assert_allclose(stacked, [expected], rtol=1e-6, atol=1e-8)
 
 
 def test_a_pullback_twice():
