@@ -196,7 +196,7 @@ class Batcher:
         if any(v in self.stacked for v in sizes.operands):
             error = self.fail(
                 op,
-                f"nt.batch: a {what} of {op.name} depends on what is sliced: its slices have no common shape",
+                f"nt.batch: the {what} of this array ({op.name}) depends on what is sliced: its slices have no common shape",
                 hint="give all slices one shape: mask what is not wanted, or do not slice the argument that says it",
             )
             raise SlicesDiffer(error)

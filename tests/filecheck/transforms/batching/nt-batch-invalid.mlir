@@ -4,7 +4,7 @@
 func.func private @f(%x: tensor<4xf32>, %k: tensor<i64>) -> tensor<?xf32> {
   %n = nt.to_scalar %k : tensor<i64> -> i64
   %m = arith.index_cast %n : i64 to index
-  // expected-error@+1 {{nt.batch: a size of nt.slice depends on what is sliced: its slices have no common shape}}
+  // expected-error@+1 {{nt.batch: the size of this array (nt.slice) depends on what is sliced: its slices have no common shape}}
   %0 = nt.slice %x[0] strides [1] sizes(%m) : tensor<4xf32> -> tensor<?xf32>
   func.return %0 : tensor<?xf32>
 }
