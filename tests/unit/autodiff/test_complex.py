@@ -103,7 +103,6 @@ PROGRAMS = {
     "loop of parts": (parts_in_loop, C[0], X[0]),
     "assignments of reals": (assigned, X[0]),
     "joined with reals": (lambda x, z: np.abs(np.concatenate([x, z, 1j * x])), X[0], C[0]),
-    "power of a number": (lambda z: z**3 + z**2, 1.5 - 0.5j),
     "real loss by way of fft": (lambda x: (np.abs(np.fft.fft(x)) ** 2).sum(), X),
 }
 
@@ -148,3 +147,12 @@ def test_the_gradient_of_a_real_loss_is_not_conjugated():
 
 def test_the_absolute_value_of_zero_has_the_derivative_zero():
     np.testing.assert_array_equal(gradient(lambda z: np.abs(z).sum(), np.zeros(2, complex)), [0, 0])
+
+
+def test_whole_powers_of_a_number_of_python():
+    z = 1.5 - 0.5j
+    exact = 3 * z**2 + 2 * z
+    f = lambda z: z**3 + z**2  # noqa: E731
+    np.testing.assert_allclose(nt.grad(f, holomorphic=True)(z), exact, rtol=1e-14)
+    np.testing.assert_allclose(nt.jvp(f, (z,), (1j,))[1], exact * 1j, rtol=1e-14)
+    np.testing.assert_allclose(nt.vjp(f, z)[1](1 + 0j)[0], exact, rtol=1e-14)
