@@ -174,3 +174,50 @@ def test_strict_functions_are_not_run_in_python():
     with pytest.raises(IndexError):
         nt.jit(item_of_a_list, strict=True)(x, xs)
     assert x[0] == 0.0 and len(xs) == 3
+
+
+MODES = {
+    "grad": lambda f, x: nt.grad(f)(x),
+    "value_and_grad": lambda f, x: nt.value_and_grad(f)(x),
+    "jvp": lambda f, x: nt.jvp(f, (x,), (x,)),
+    "vjp": lambda f, x: nt.vjp(f, x),
+    "linearize": lambda f, x: nt.linearize(f, x),
+    "jacfwd": lambda f, x: nt.jacfwd(f)(x),
+    "jacrev": lambda f, x: nt.jacrev(f)(x),
+    "hvp": lambda f, x: nt.hvp(f, (x,), (x,)),
+    "vmap": lambda f, x: nt.vmap(f)(np.stack([x, x])),
+    "in jit": lambda f, x: nt.jit(lambda x: nt.grad(f)(x))(x),
+}
+
+
+def _index_on_a_path(x):
+    z = [1.0]
+    y = x * 2
+    y = y * z[3] if x[0] > 100 else y
+    return y.sum()
+
+
+def _key_on_a_path(x):
+    z = {"a": 1.0}
+    y = x * 2
+    if x[0] > 100:
+        y = y * z["b"]
+    return y.sum()
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("f", [_index_on_a_path, _key_on_a_path])
+def test_derivatives_raise_no_exception_of_a_path_that_is_not_taken(f, mode):
+    with pytest.raises(nt.UnsupportedError, match="has no derivatives or slices") as raised:
+        MODES[mode](f, np.ones(3))
+    assert not isinstance(raised.value, LookupError)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_derivatives_raise_an_exception_that_is_certain(mode):
+    def f(x):
+        z = [1.0]
+        return (x * z[3]).sum()
+
+    with pytest.raises(IndexError):
+        MODES[mode](f, np.ones(3))

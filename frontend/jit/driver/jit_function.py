@@ -52,7 +52,7 @@ from .adoption import (
 )
 from .call_arguments import CallArguments
 from .fallback import Fallback, Unserved, fallback_mode
-from .late_exceptions import is_pythons, run_instead
+from .late_exceptions import is_pythons, refusal_of, run_instead
 from .nan_watch import is_watched, watched_call
 from .native_pause import may_be_native
 from .plain_calls import is_plain, plain_call
@@ -473,6 +473,11 @@ class JitFunction(Specialiser, CallArguments):
                 disk.store_writes(request)
             self._learn_writes()
             return self._specialise(self._signature_key(names, values), leaves)
+        except NestorError as error:
+            refusal = refusal_of(error, self.function)
+            if refusal is None:
+                raise
+            raise refusal from None
         program, kernel = found
         if self._baked:
             key = self._signature_key(names, values)

@@ -23,11 +23,27 @@ def is_pythons(error: NestorError, function: Any, target: str) -> bool:
 
     Not with arrays of a device, and not what a text stands for (`nt.grad(f)`), which Python would compile again.
     """
+    return error.is_late and _is_exception(error) and _can_run(function) and target != "cuda"
+
+
+def refusal_of(error: NestorError, function: Any) -> UnsupportedError | None:
+    """What to raise of a text (`nt.grad(f)`) for an exception that Python may not get to, and that nothing can run."""
+    if not error.is_late or not _is_exception(error) or _can_run(function):
+        return None
+    diagnostic = error.diagnostic
+    message = f"what raises an exception on a path, or after a change, has no derivatives or slices: {diagnostic.message}"
+    hint = "write `raise` there, or leave the path out"
+    return UnsupportedError(message, diagnostic.location, hint=hint, notes=diagnostic.notes)
+
+
+def _is_exception(error: NestorError) -> bool:
     is_refusal = isinstance(error, UnsupportedError) or "not supported" in error.diagnostic.message
-    is_exception = isinstance(error, MissingKeyError) or not is_refusal
+    return isinstance(error, MissingKeyError) or not is_refusal
+
+
+def _can_run(function: Any) -> bool:
     file = getattr(getattr(function, "__code__", None), "co_filename", "")
-    can_run = not is_text_made(file) or file.startswith("<nt.jit of")
-    return error.is_late and is_exception and can_run and target != "cuda"
+    return not is_text_made(file) or file.startswith("<nt.jit of")
 
 
 def run_instead(
