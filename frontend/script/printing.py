@@ -14,7 +14,6 @@ from xdsl.ir import SSAValue
 from ...lowering.abi.print_calls import PRINT_CALLS
 from ...runtime.printing import Form, Site, register
 from ..frame.frame import Frame
-from ..interface.errors import DTypeError
 from ..numpy_api.families import FUNCTIONS
 from ..values.contents import as_tensor
 from ..values.graph import Graph
@@ -85,7 +84,7 @@ def _form(frame: Frame, node: ast.Call, value: Value, sends: list[Callable[[], N
             ]
         )
     if not is_number(value):
-        frame.fail(node, f"{describe(value)} cannot be printed in compiled code", None, DTypeError)
+        frame.fail(node, f"{describe(value)} cannot be printed in compiled code", "print it outside")
     kind = number_kind(graph, value)
     if kind is complex or (isinstance(kind, np.dtype) and kind.kind == "c"):
         return _complex(frame, node, value, kind, sends)
