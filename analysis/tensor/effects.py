@@ -11,6 +11,7 @@ from ...dialects.nest import IndexOp
 from ...dialects.nt import LoopsOp
 
 CONTROL = (scf.ForOp, scf.WhileOp, scf.IfOp)
+"""Control flow on tensors."""
 
 _ACTING = (IndexOp, cf.AssertOp, CallOp, scf.WhileOp)
 """What may stop an island, print, or run for ever."""

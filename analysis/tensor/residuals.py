@@ -37,10 +37,10 @@ from ...dialects.nt.ops import (
 )
 from ...dialects.nt.work import Role, role_of
 from .amounts import Amount, Sizes
+from .effects import CONTROL
 
 Kind = Literal["forward", "backward", "both"]
 
-CONTROL = (scf.ForOp, scf.WhileOp, scf.IfOp)
 _MADE_ANYWHERE = (ConstantOp, FromScalarOp, IotaOp, EmptyOp)
 
 

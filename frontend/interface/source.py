@@ -175,7 +175,11 @@ def _are_of(lines: list[str], function: FunctionType, code: CodeType) -> bool:
         try:
             if is_tree_of(_alone(lines, code), code):
                 return True
-        except (SyntaxError, ValueError, RecursionError):  # of a long expression a tree is not compiled, its text is
+        except (
+            SyntaxError,
+            ValueError,
+            RecursionError,
+        ):  # of a long expression a tree is not compiled, its text is
             pass
     text = "".join(lines)
     if is_text_of(text, code):

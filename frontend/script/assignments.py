@@ -368,10 +368,7 @@ def _computed(frame: Frame, value: Value) -> Value:
     """An array expression in memory, also as an item: the targets before its own may write what it reads."""
     if isinstance(value, Group) and value.kind is tuple:
         return replace(value, items=tuple([_computed(frame, item) for item in value.items]))
-    if not isinstance(value, Lazy):
-        return value
-    assert frame.graph.island is not None
-    return frame.graph.island.materialise(value, "t")
+    return kept(frame, value) if isinstance(value, Lazy) else value
 
 
 def _unpack_starred(
@@ -472,7 +469,6 @@ def _store(frame: Frame, target: ast.Subscript, compute: Callable[[], Value]) ->
         island.assign(window, as_readable(value))
 
 
-_KEEP_COLUMNS = "keep an array for each column"
 _PLAIN = (ast.Name, ast.Constant, ast.Slice, ast.Tuple, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop)
 _DIVISIONS = (ast.Div, ast.FloorDiv, ast.Mod)
 

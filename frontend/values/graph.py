@@ -411,8 +411,7 @@ class Graph:
 
     def is_visible(self, value: SSAValue) -> bool:
         """Whether a value is computed in the present block or one around it."""
-        home = value.owner if isinstance(value.owner, Block) else value.owner.parent
-        return any(block is home for block in self._around)
+        return _is_computed_in(value, self._around)
 
     def is_known_around(self, affine: Affine) -> bool:
         """Whether an integer hangs on nothing that is computed in the present block."""
@@ -423,9 +422,7 @@ class Graph:
             return self.is_known_around(atom.key[1])
         if atom.dim is not None or atom.argument is not None:
             return True
-        value = atom.value
-        home = value.owner if isinstance(value.owner, Block) else value.owner.parent
-        return any(block is home for block in self._around[:-1])
+        return _is_computed_in(atom.value, self._around[:-1])
 
     def visible(self, affine: Affine) -> Affine | None:
         """An equal integer of values that are visible here: minima and maxima of others are computed again.
@@ -498,6 +495,11 @@ class Graph:
         result = self.insert(arith.ConstantOp(IntegerAttr(value, INDEX)))
         assert result is not None
         return result
+
+
+def _is_computed_in(value: SSAValue, blocks: Sequence[Block]) -> bool:
+    home = value.owner if isinstance(value.owner, Block) else value.owner.parent
+    return any(block is home for block in blocks)
 
 
 def is_inside(value: SSAValue | None, block: Block) -> bool:

@@ -206,16 +206,9 @@ class Buffers:
             return None
         op = value.owner
         assert isinstance(op, Operation)
-        for other in [v for v, place in self._places.items() if place.memref is memref]:
-            readers = [
-                (user, is_view) for _, user, is_view in self._readers(other) if user is not island or is_view
-            ]
-            later = [
-                user for user, _ in readers if self.scope.position.get(user, -1) > self.scope.position[op]
-            ]  # pyright: ignore
-            if later or other is not start or not self._is_replaced_by(other, value, op):
-                return None
-        return memref
+        is_alone = [v for v, place in self._places.items() if place.memref is memref] == [start]
+        is_free = is_alone and not self.is_used_after(start, op, but=island)
+        return memref if is_free and self._is_replaced_by(start, value, op) else None
 
     def _copy(self, value: SSAValue, memref: SSAValue, label: str = COPY) -> None:
         """Write `value` to `memref`, element by element; one that holds nothing yet is there already."""
@@ -331,10 +324,13 @@ class Buffers:
         inside = [v for v, place in self._places.items() if place.memref is memref]
         return [v for v in inside if self.is_used_after(v, op) or self._used_in(v, op)]
 
-    def is_used_after(self, value: SSAValue, op: Operation) -> bool:
-        """Whether `value`, or a view of it, is used by an operation after `op`."""
+    def is_used_after(self, value: SSAValue, op: Operation, but: Operation | None = None) -> bool:
+        """Whether `value`, or a view of it, is used by an operation after `op`; `but` may use the value itself."""
         limit = self.scope.position[op]
-        return any(self.scope.position.get(user, -1) > limit for _, user, _ in self._readers(value))  # pyright: ignore
+        return any(
+            self.scope.position.get(user, -1) > limit and (is_view or user is not but)  # pyright: ignore
+            for _, user, is_view in self._readers(value)
+        )
 
     def _used_in(self, value: SSAValue, op: Operation) -> bool:
         """Whether `value` is used by an operation in the regions of `op`."""

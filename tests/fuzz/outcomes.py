@@ -11,15 +11,20 @@ import numpy as np
 
 
 def load(text: str, folder: Path, name: str) -> Any:
-    """The function `f` of a text, in a module of its own."""
+    """The function `f` of a text that has NumPy, in a module of its own."""
+    return module_of("import numpy as np\n" + text, folder, name).f
+
+
+def module_of(text: str, folder: Path, name: str) -> Any:
+    """A text as a module of that name."""
     path = folder / f"{name}.py"
-    path.write_text("import numpy as np\n" + text)
+    path.write_text(text)
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)
-    return module.f
+    return module
 
 
 def plain(value: Any) -> Any:

@@ -10,7 +10,6 @@ what the call leaves in memory; or it is refused, and has written nothing.
 
 from __future__ import annotations
 
-import importlib.util
 import random
 import sys
 import tempfile
@@ -22,6 +21,7 @@ from typing import Any
 import nestor as nt
 import numpy as np
 from nestor.dialects.diagnostic import NestorError, PassFailure
+from outcomes import module_of
 
 CALLS = 3
 PLACES = ("y", "d['k']", "d['l']", "t[0]", "G", "P.w", "self.w")
@@ -207,21 +207,10 @@ def found(module: Any, case: Case, world: World) -> tuple[Any, Any]:
     return None, nt.hvp(closed, (x,), (along,))
 
 
-def load(text: str, folder: Path, name: str) -> Any:
-    path = folder / f"{name}.py"
-    path.write_text(text)
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 def judge(seed: int, folder: Path) -> tuple[list[str], Counter[str]]:
     """What is wrong with the calls of a program, and how the calls ended."""
     case, name = Case(seed), f"shared_gradient_{seed}"
-    module = load(case.text, folder, name)
+    module = module_of(case.text, folder, name)
     wrong, ends = [], Counter[str]()
     try:
         for number, call in enumerate(case.calls):

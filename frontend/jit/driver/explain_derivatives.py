@@ -10,7 +10,8 @@ from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
-from ....analysis.tensor.residuals import CONTROL, Derivative, Kept, Unit, derivatives_in, short_name
+from ....analysis.tensor.effects import CONTROL
+from ....analysis.tensor.residuals import Derivative, Kept, Unit, derivatives_in, short_name
 from ....dialects.attributes import NT_TAPES
 from ....dialects.diagnostic import SourceLocation, op_location
 from ....dialects.nest import AccumulateOp, StoreOp

@@ -17,6 +17,7 @@ from xdsl.dialects import cf, func, scf
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ....analysis.tensor.effects import CONTROL
 from ....dialects.diagnostic import fail
 from ....dialects.nt.elementwise_ops import ElementwiseOp
 from ....dialects.nt.ops import (
@@ -50,7 +51,6 @@ class Wanted(Enum):
     ALL = "what the reverse reads"
 
 
-CONTROL = (scf.ForOp, scf.WhileOp, scf.IfOp)
 _EXPENSIVE = (DotOp, ReduceOp, ScanOp, CompositeOp, CheckpointOp, CustomCallOp, LoopsOp, *CONTROL)
 _OPERATIONS = 1 << 12
 """How many operations cost as much as a byte that is kept: of cuts that keep the same, the one that does less again."""
