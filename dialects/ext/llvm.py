@@ -77,6 +77,18 @@ class PoisonOp(IRDLOperation):
 
 
 @irdl_op_definition
+class FreezeOp(IRDLOperation):
+    """Some value, always the same, where the operand is poison; else the operand."""
+
+    name = "llvm.freeze"
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    val = operand_def(T)
+    res = result_def(T)
+    traits = traits_def(Pure())
+    assembly_format = "$val attr-dict `:` type($val)"
+
+
+@irdl_op_definition
 class ExtractElementOp(IRDLOperation):
     name = "llvm.extractelement"
     vector = operand_def(VectorType)
@@ -328,6 +340,7 @@ LLVM = ExtendedDialect(
         FPToUIOp,
         UIToFPOp,
         PoisonOp,
+        FreezeOp,
         ExtractElementOp,
         FCmpOp,
         SelectOp,

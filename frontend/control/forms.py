@@ -8,7 +8,7 @@ a NamedTuple      the tensors of its fields, in order
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
@@ -17,11 +17,12 @@ from xdsl.ir import Attribute, SSAValue
 
 from ..frame.frame import Frame
 from ..frame.objects import current, is_ref, stored
-from ..interface.structures import Maybe
+from ..interface.errors import Respecialise
+from ..interface.structures import Maybe, parts_of
 from ..values.aliases import TAG, aliases_of, fresh_tag, lasting, tag_of
 from ..values.arithmetic import convert
 from ..values.extents import Affine
-from ..values.graph import tensor_type
+from ..values.graph import NO_OTHER, Joined, tensor_type
 from ..values.names import ir_name, shown, written
 from ..values.numbers import number_kind
 from ..values.promotion import WEAK_DTYPES, Operand, same_operand
@@ -47,6 +48,7 @@ from .chosen_texts import number_among
 from .nest_loops import join_numbers
 from .same_values import is_same
 from .structured import RESULT
+from .which_object import joined_of, number_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +56,7 @@ class Form:
     """What of a value stays the same in all iterations: a number's type, an array's type and shape, a tuple's items.
 
     `own` says of an object that only this variable shows it, so that it may be changed afterwards.
+    `joined` are the objects that it may be; of those of the caller a number says which one it is (`which_object.py`).
     `ref` says that it is one object all the time, whose content is a variable of its own (`objects.py`);
     `fixed` is an object known at compile time; `undefined` what a `return` that was not reached would leave.
     `aliases`: the views of arguments that an array may be; a tensor of its own says which (`aliases.py`).
@@ -72,6 +75,7 @@ class Form:
     aliases: tuple[int, ...] = ()
     order: tuple[int, ...] | None = None
     own: bool = False
+    joined: Joined = NO_OTHER
     options: tuple[Any, ...] = ()
 
     @property
@@ -84,6 +88,8 @@ class Form:
         if self.ref is not None:
             return
         if self.items is not None:
+            if self.joined.given:
+                yield Form(int)
             for item in self.items:
                 yield from item.leaves()
         elif self.fixed is None and not self.undefined:
@@ -135,7 +141,7 @@ def content_form(
 
     def joined(key: str, x: Value, y: Value) -> Form:
         forms = [form_on(frame, key, value, side) for value, side in ((x, then), (y, other))]
-        return joined_form(frame, node, name, *forms)
+        return joined_form(frame, node, name, *forms, then.keys() & other.keys())
 
     if isinstance(a, Group) and isinstance(b, Group) and a.names == b.names and len(a.items) == len(b.items):
         pairs = zip(a.items, b.items, strict=True)
@@ -153,16 +159,18 @@ def form_on(frame: Frame, name: str, value: Value, side: dict[str, Value]) -> Fo
         frame.scope.variables = now
 
 
-def widened_form(frame: Frame, node: ast.AST, name: str, old: Form, value: Value) -> Form:
+def widened_form(
+    frame: Frame, node: ast.AST, name: str, old: Form, value: Value, known: Container[str]
+) -> Form:
     """The form `old` of an object's content, where it may be `value` too."""
     if old.items is None or not isinstance(value, Group) or len(old.items) != len(value.items):
-        return joined_form(frame, node, name, old, form_of(frame, name, value))
+        return joined_form(frame, node, name, old, form_of(frame, name, value), known)
     if old.names != value.names or old.sequence is not value.kind:
-        return joined_form(frame, node, name, old, form_of(frame, name, value))
+        return joined_form(frame, node, name, old, form_of(frame, name, value), known)
     items = [
         form
         if form.fixed is not None and is_same(form.fixed, item)
-        else joined_form(frame, node, name, form, form_of(frame, "", item))
+        else joined_form(frame, node, name, form, form_of(frame, "", item), known)
         for form, item in zip(old.items, value.items, strict=True)
     ]
     return replace(old, items=tuple(items))
@@ -173,6 +181,11 @@ def lasting_form(frame: Frame, form: Form, known: int | None) -> Form:
     if form.items is not None:
         return replace(form, items=tuple([lasting_form(frame, item, known) for item in form.items]))
     return replace(form, aliases=lasting(frame.graph, form.aliases, known)) if form.aliases else form
+
+
+def may_be(frame: Frame, form: Form) -> Joined:
+    """The objects that a value of this form may be."""
+    return form.joined if form.ref is None else joined_of(frame.graph, form.ref)
 
 
 def _options(form: Form) -> tuple[Any, ...]:
@@ -189,12 +202,23 @@ def _of_number(frame: Frame, form: Form) -> Form:
     return form_of(frame, "", form.fixed)
 
 
-def joined_form(frame: Frame, node: ast.AST, name: str, a: Form, b: Form, own: bool = False) -> Form:
-    """The form of a variable that has one form on one path and another on the other; `own` of objects that only it shows."""
+def joined_form(
+    frame: Frame,
+    node: ast.AST,
+    name: str,
+    a: Form,
+    b: Form,
+    known: Container[str],
+    own: bool = False,
+) -> Form:
+    """The form of a variable that has one form on one path and another on the other; `own` of objects that only it shows.
+
+    `known` are the variables of both paths, contents of objects among them.
+    """
     if a.undefined or b.undefined:
-        return b if a.undefined else a
+        return _of_parts(frame, b if a.undefined else a, known)
     if name == RESULT and (_may_be_none(a) or _may_be_none(b)) and not (_is_none(a) and _is_none(b)):
-        return _maybe(frame, node, a, b)
+        return _maybe(frame, node, a, b, known)
     if (
         a.items is not None
         and b.items is not None
@@ -210,8 +234,11 @@ def joined_form(frame: Frame, node: ast.AST, name: str, a: Form, b: Form, own: b
                 ref is not None and not own
             ):  # what is made of both is a copy, which would not show later changes
                 frame.graph.fixed_objects.setdefault(ref, f"may be {shown(name)} too")
-        items = [joined_form(frame, node, name, x, y, own) for x, y in zip(a.items, b.items, strict=True)]
-        return Form(items=tuple(items), sequence=a.sequence, names=a.names, own=own)
+        items = [
+            joined_form(frame, node, name, x, y, known, own) for x, y in zip(a.items, b.items, strict=True)
+        ]
+        joined = NO_OTHER if own else may_be(frame, a).joined_with(may_be(frame, b))
+        return Form(items=tuple(items), sequence=a.sequence, names=a.names, own=own, joined=joined)
     if a.fixed is not None and b.fixed is not None and is_same(a.fixed, b.fixed):
         return a
     texts = [_options(form) for form in (a, b)]
@@ -253,14 +280,27 @@ def _may_be_none(form: Form) -> bool:
     return form.sequence is Maybe or _is_none(form)
 
 
-def _maybe(frame: Frame, node: ast.AST, a: Form, b: Form) -> Form:
+def _of_parts(frame: Frame, form: Form, known: Container[str]) -> Form:
+    """The form of a value that one path has: objects that it made are what they consist of, and not `known` elsewhere."""
+    if form.items is None or (form.ref is not None and form.ref in known):
+        return form
+    items = tuple([_of_parts(frame, item, known) for item in form.items])
+    return replace(form, items=items, ref=None, joined=may_be(frame, form))
+
+
+def _maybe(frame: Frame, node: ast.AST, a: Form, b: Form, known: Container[str]) -> Form:
     """The form of what a function returns that returns None on some paths."""
     given = [
         form.items[1] if form.sequence is Maybe and form.items is not None else form
         for form in (a, b)
         if not _is_none(form)
     ]
-    inner = _of_number(frame, given[0] if len(given) == 1 else joined_form(frame, node, RESULT, *given))
+    inner = _of_number(
+        frame,
+        _of_parts(frame, given[0], known)
+        if len(given) == 1
+        else joined_form(frame, node, RESULT, *given, known),
+    )
     if inner.fixed is not None and not isinstance(inner.fixed, Group):
         _fail_forms(frame, node, RESULT, a, b)
     return Form(items=(Form(bool), inner), sequence=Maybe)
@@ -273,6 +313,9 @@ def _visible(frame: Frame, one: Affine, other: Affine) -> Affine | None:
 
 
 def _fail_forms(frame: Frame, node: ast.AST, name: str, a: Form, b: Form) -> NoReturn:
+    for form in (a, b):
+        if isinstance(form.fixed, Static) and not frame.graph.spreads_objects and parts_of(form.fixed.raw):
+            raise Respecialise(objects=True, why=f"{shown(name)} may be in an argument")
     sides = [_describe(form) for form in (a, b)]
     message = f"{shown(name)} is {sides[0]} on one path and {sides[1]} on another"
     hint = "give it one type and shape"
@@ -311,8 +354,10 @@ def flatten(frame: Frame, form: Form, value: Value) -> list[SSAValue]:
             return [ssa for leaf in form.leaves() for ssa in _zeros(frame, leaf)]
         value = current(frame, value)
         assert isinstance(value, Group)
+        given = form.joined.given
+        number = [number_of(frame.graph, given, value.ref)] if given else []
         pairs = zip(form.items, value.items, strict=True)
-        return [ssa for item, part in pairs for ssa in flatten(frame, item, part)]
+        return [*number, *(ssa for item, part in pairs for ssa in flatten(frame, item, part))]
     if form.fixed is not None or form.undefined:
         return []
     if value is UNBOUND:
@@ -337,10 +382,16 @@ def built(frame: Frame, form: Form, tensors: Iterator[SSAValue], name: str) -> V
     if form.items is not None:
         # Objects in another one have names of their own: the content of a ref is no object that could be changed.
         inner = "" if is_ref(name) else name
+        number = next(tensors) if form.joined.given else None
         items = tuple([built(frame, item, tensors, inner) for item in form.items])
         made = Group(items, form.sequence, form.names)
         why = None if form.own else "was made on some paths or in some iterations only"
-        return made if is_ref(name) else stored(frame, made, why)
+        if is_ref(name):
+            return made
+        value = stored(frame, made, why)
+        if isinstance(value, Group) and value.ref is not None and form.joined != NO_OTHER:
+            frame.graph.joined_objects[value.ref] = replace(form.joined, number=number)
+        return value
     if form.fixed is not None:
         return form.fixed
     if form.undefined:

@@ -32,7 +32,7 @@ from ..values.values import (
     Value,
     is_number,
 )
-from .forms import Form, form_of
+from .forms import Form, form_of, may_be
 from .nest_loops import Loop, join_numbers
 from .sharing import arrays_in
 
@@ -136,7 +136,8 @@ class Start:
         if form.ref is not None and not found.own:
             self._frame.graph.fixed_objects.setdefault(form.ref, f"may be {shown(name)} too")
         items = [self._widened(name, one, other) for one, other in zip(form.items, found.items, strict=True)]
-        return replace(form, items=tuple(items), ref=None, own=found.own)
+        joined = form.joined if found.own else may_be(self._frame, form)
+        return replace(form, items=tuple(items), ref=None, own=found.own, joined=joined)
 
 
 def _is_fixed_number(form: Form) -> bool:

@@ -427,10 +427,10 @@ def _after(
         if value is None:
             frame.fail(node, f"{shown(name)} has a value on some paths only", "give it one on every path")
         if is_ref(name):
-            new = widened_form(frame, node, name, old, value)
+            new = widened_form(frame, node, name, old, value, before)
         else:
             own = _are_sole(frame, name, before)
-            new = joined_form(frame, node, name, old, form_of(frame, name, value), own)
+            new = joined_form(frame, node, name, old, form_of(frame, name, value), before, own)
         new = lasting_form(frame, new, known)
         changed |= _differs(old, new)
         forms[name] = new
@@ -463,7 +463,7 @@ def _are_sole(frame: Frame, name: str, before: dict[str, Value]) -> bool:
 
 
 def _differs(a: Form, b: Form) -> bool:
-    if a.ref != b.ref or a.own != b.own or a.undefined != b.undefined:
+    if a.ref != b.ref or a.own != b.own or a.joined.given != b.joined.given or a.undefined != b.undefined:
         return True
     if (a.items is None) != (b.items is None) or (a.fixed is None) != (b.fixed is None):
         return True
@@ -603,5 +603,5 @@ def _joined_names(
                 forms[name] = content_form(frame, node, name, then, other)
                 continue
             sides = [form_on(frame, name, side[name], side) for side in (then, other)]
-            forms[name] = joined_form(frame, node, name, *sides)
+            forms[name] = joined_form(frame, node, name, *sides, then.keys() & other.keys())
     return forms

@@ -27,6 +27,15 @@ class Maybe:
         return value if given else None
 
 
+class Which:
+    """The class of a result that is an object of the caller on some paths: the first item says which of those behind the
+    second one, -1 that it is the second one."""
+
+    def __new__(cls, items: Sequence[Any]) -> Any:
+        number, made, *given = items
+        return made if number < 0 else given[number]
+
+
 LEAVES = frozenset((np.ndarray, int, float, bool, str, type(None), Spec, ScalarSpec))
 """Types that are certainly not structures."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
@@ -83,7 +83,7 @@ def bool_op(frame: Frame, node: ast.BoolOp, only_truth: bool = False) -> Value:
             value = compute()
         else:
             refuse_assignments(frame, operand)
-            value = without_effects(frame, compute, has_read=_reads_no_more(node, k))
+            value = without_effects(frame, compute, has_read=_reads_no_more(frame, node, k))
             if value is None:
                 value = _skipping(frame, node, k, result, only_truth)
                 refuse_changes(frame, node, before, ON_SOME_PATHS)
@@ -159,9 +159,48 @@ def _is_free(graph: Graph, op: Operation, has_read: bool) -> bool:
     return graph.boundscheck or not any(isinstance(v.type, TensorType) and v.type.shape for v in op.operands)
 
 
-def _reads_no_more(node: ast.BoolOp, k: int) -> bool:
-    """Whether operand `k` reads elements that earlier ones have read, if any."""
-    return _elements(node.values[k]) <= set().union(*map(_elements, node.values[:k]))
+def _reads_no_more(frame: Frame, node: ast.BoolOp, k: int) -> bool:
+    """Whether operand `k` reads elements that earlier ones have read in any case, if any."""
+    inside = [n for operand in node.values[: k + 1] for n in ast.walk(operand)]
+    if any(isinstance(n, ast.comprehension | ast.Lambda) for n in inside):
+        return False  # one text is another element then
+    calls = [n for n in ast.walk(node.values[k]) if isinstance(n, ast.Call)]
+    if not all(_is_of_numbers(frame, call.func) for call in calls):
+        return False
+    read = {text for operand in node.values[:k] for text in _elements(operand, certain=True)}
+    return read.issuperset(_elements(node.values[k]))
+
+
+_OF_NUMBERS = frozenset((abs, min, max, float, int, bool, round))
+
+
+def _is_of_numbers(frame: Frame, function: ast.expr) -> bool:
+    """Whether a call reads no elements but those in its arguments."""
+    if not all(isinstance(n, ast.Name | ast.Attribute | ast.Load) for n in ast.walk(function)):
+        return False
+    found = evaluate(frame, function)
+    if not isinstance(found, Static):
+        return False
+    raw = found.raw
+    return isinstance(raw, np.ufunc) or (callable(raw) and isinstance(raw, Hashable) and raw in _OF_NUMBERS)
+
+
+def _elements(node: ast.expr | ast.keyword, certain: bool = False) -> Iterator[str]:
+    """The subscripts in an expression, as text; `certain`: those that it reads in any case."""
+    parts: list[ast.AST] = list(ast.iter_child_nodes(node))
+    if certain:
+        match node:
+            case ast.BoolOp():
+                parts = node.values[:1]
+            case ast.IfExp():
+                parts = [node.test]
+            case ast.Compare():
+                parts = [node.left, node.comparators[0]]
+    if isinstance(node, ast.Subscript):
+        yield ast.dump(node)
+    for part in parts:
+        if isinstance(part, ast.expr | ast.keyword):
+            yield from _elements(part, certain)
 
 
 def _skipping(frame: Frame, node: ast.BoolOp, k: int, left: Value, only_truth: bool) -> Value:
@@ -180,11 +219,6 @@ def _skipping(frame: Frame, node: ast.BoolOp, k: int, left: Value, only_truth: b
 
     sides = (right, known) if isinstance(node.op, ast.And) else (known, right)
     return either(frame, node, left, *sides)
-
-
-def _elements(node: ast.expr) -> set[str]:
-    """The subscripts in an expression, as text. What stands on the left of `and` has been read."""
-    return {ast.dump(n) for n in ast.walk(node) if isinstance(n, ast.Subscript)}
 
 
 def _are_bool(frame: Frame, *values: Value) -> bool:

@@ -37,6 +37,7 @@ from ...dialects.nt.derivative_ops import functions_named_by
 from ...dialects.nt.types import scalar_type
 from ...dialects.records import changed
 from ..control.rows import rows_array
+from ..control.which_object import joined_of
 from ..frame.frame import Frame, ReturnSignal
 from ..frame.objects import current, stored
 from ..interface.argument_types import ArgumentType, is_open
@@ -47,7 +48,7 @@ from ..interface.outside_arrays import NO_INPUTS, Inputs, key_of
 from ..interface.program_parts import Change, Guard, Leaf, Linear, OutputType, Program, Quotient, run_name
 from ..interface.source import FunctionSource
 from ..interface.static_values import held, is_object
-from ..interface.structures import Again, Structure
+from ..interface.structures import Again, Structure, Which
 from ..values.aliases import alternatives, root_of, unknown_alias
 from ..values.arithmetic import scalar_arguments
 from ..values.contents import as_tensor
@@ -134,6 +135,8 @@ class _Lowering:
         self.bases: dict[Buffer, _Base] = {}
         self.made: dict[str | int, int] = {}
         """The objects of the result that are made already, and as which number."""
+        self.returned_objects: frozenset[str] = frozenset()
+        """All that the objects of the result may be, of those that the program makes."""
         self.count = 0
         self.returned: list[SSAValue] = []
         self.outputs: list[OutputType] = []
@@ -412,13 +415,36 @@ class _Lowering:
         if isinstance(value, Group | Rows) and value.ref in self.graph.given_objects:
             result = self._given(self.graph.given_objects[value.ref])
         elif isinstance(value, Group):
-            result = (value.kind, value.names, [self._result(item) for item in value.items])
+            result = self._group(value)
         else:
             result = self._leaf(value)
         if not isinstance(value, Static | Index):
             self.made[key] = self.count
         self.count += 1
         return result
+
+    def _group(self, value: Group) -> Any:
+        """A structure; one that may be an object of the caller with the number of that one."""
+        if value.ref is None:
+            return value.kind, value.names, [self._result(item) for item in value.items]
+        may_be = joined_of(self.graph, value.ref)
+        if may_be.made & self.returned_objects:
+            raise self.graph.error(
+                UnsupportedError,
+                f"{describe(value)} that is returned may be another result too, on some paths only",
+                "return it once, or copies of it",
+            )
+        self.returned_objects |= may_be.made
+        if may_be.number is None:
+            return value.kind, value.names, [self._result(item) for item in value.items]
+        number = self._output(Tensor(may_be.number, np.dtype(np.int64), (), True, int))
+        self.outputs[number.output] = changed(self.outputs[number.output], kind="tag")
+        self.count += 1
+        made = (value.kind, value.names, [self._result(item) for item in value.items])
+        self.count += 1
+        given = [self._given(self.graph.given_objects[ref]) for ref in may_be.given]
+        self.count += len(given)
+        return Which, None, [number, made, *given]
 
     def _given(self, number: int) -> Leaf:
         """The object that the caller has passed."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +46,24 @@ NamePlace = tuple[str, int, int, str]
 """A variable: the file, line and column of its function, and its name."""
 
 
+@dataclass(frozen=True)
+class Joined:
+    """What an object may be, where control flow says which: those of the caller by their refs, of which `number` says which
+    one it is, -1 for none; and those that the program made."""
+
+    given: tuple[str, ...] = ()
+    number: SSAValue | None = None
+    made: frozenset[str] = frozenset()
+
+    def joined_with(self, other: Joined) -> Joined:
+        """What one may be that is this one or the other."""
+        return Joined(tuple(dict.fromkeys((*self.given, *other.given))), None, self.made | other.made)
+
+
+NO_OTHER = Joined()
+"""Of an object that is known."""
+
+
 class Graph:
     """The function being built. `insert` adds an operation at the present place with the present location."""
 
@@ -82,6 +101,8 @@ class Graph:
         """Lists and other objects that must not be changed, by their ref, and why."""
         self.given_objects: dict[str, int] = {}
         """Lists, dicts and objects of the arguments, by their ref: their numbers."""
+        self.joined_objects: dict[str, Joined] = {}
+        """Objects of which control flow says which one they are, by ref (`control/which_object.py`)."""
         self.hidden: dict[str, tuple[str, ...]] = {}
         """Attributes of objects of the arguments that could not be passed, by their ref."""
         self.spreads_objects = True

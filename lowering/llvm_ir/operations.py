@@ -351,6 +351,7 @@ INSTRUCTIONS: dict[str, Speller] = {
     "llvm.intr.minnum": _intrinsic("minnum"),
     "llvm.intr.vector.reduce.fadd": _intrinsic("vector.reduce.fadd", overload=1),
     "llvm.intr.vector.reduce.fmul": _intrinsic("vector.reduce.fmul", overload=1),
+    "llvm.freeze": lambda f, op, lines: f"freeze {f.typed(op.val)}",
     "llvm.fptosi": _cast("fptosi"),
     "llvm.fptoui": _cast("fptoui"),
     "llvm.uitofp": _cast("uitofp"),

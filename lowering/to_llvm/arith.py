@@ -311,11 +311,14 @@ def _fcmp(b: FunctionBuilder, predicate: str, lhs: SSAValue, rhs: SSAValue) -> S
 
 
 def _float_to_int(kind: str) -> Handler:
+    """Of a number that is out of range LLVM says it is poison, and may take any value at each use: it is frozen to one."""
+
     def lower(b: FunctionBuilder, op: Any) -> None:
         value = b.value(op.input)
         if isinstance(element_of(value.type), BFloat16Type):
             value = _bfloat_to_single(b, value)
-        b.bind(op.result, b.emit(llvm_class(kind), (value,), lower_type(op, op.result.type)))
+        whole = b.emit(llvm_class(kind), (value,), lower_type(op, op.result.type))
+        b.bind(op.result, b.emit(llvm_class("ext.FreezeOp"), (whole,), whole.type))
 
     return lower
 

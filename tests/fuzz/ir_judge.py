@@ -5,21 +5,21 @@ python tests/fuzz/ir_judge.py 0 10000      the kinds of faults among these seeds
 
 from __future__ import annotations
 
-import json
-import os
+import contextlib
+import io
 import random
 import re
-import selectors
 import signal
-import subprocess
 import sys
-import tempfile
+import traceback
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+import workers
 from ir_corpus import Piece, pieces, request
 from ir_mutations import mutate
 
@@ -28,9 +28,6 @@ SECONDS = 10.0
 
 MEGABYTES = 2048
 """What it may allocate."""
-
-_WALL = 120.0
-"""What waiting may take: a text that waits for something uses no processor."""
 
 _SAID = re.compile(
     r"^(?:(?P<place>[^:\s]+(?::\d+:\d+)?): )?(?P<kind>error|warning|note|remark): .", re.MULTILINE
@@ -97,62 +94,47 @@ def fault(answer: Answer) -> str | None:
 
 
 class Worker:
-    """A process that answers cases one by one, started again where one has ended it."""
+    """Runs opt-tool on cases, one by one."""
 
-    def __init__(self, folder: str):
-        self._folder = folder
-        self._process: subprocess.Popen[str] | None = None
+    def __init__(self) -> None:
+        self._worker = workers.Worker("ir_judge:run_opt_tool", SECONDS, MEGABYTES, most=10**9)
 
     def answer(self, asked: Case) -> Answer:
-        process = self._started()
-        assert process.stdin is not None and process.stdout is not None
-        process.stdin.write(json.dumps({"text": asked.text, "arguments": asked.arguments}) + "\n")
-        process.stdin.flush()
-        with selectors.DefaultSelector() as selector:
-            selector.register(process.stdout, selectors.EVENT_READ)
-            ready = selector.select(_WALL)
-        line = process.stdout.readline() if ready else ""
-        if line:
-            return Answer(**json.loads(line))
-        if not ready:
-            process.kill()
-        self._process = None
-        with process:
-            code = process.wait()
-        return Answer(code, Path(self._folder, "stderr").read_text(errors="replace")[-2000:], SECONDS)
+        """What opt-tool says to a case."""
+        got = self._worker.ask({"text": asked.text, "arguments": asked.arguments})
+        if isinstance(got, workers.Ended):
+            return Answer(got.code, got.said, SECONDS)
+        return Answer(*got.value, got.seconds)
 
     def close(self) -> None:
-        if self._process is not None:
-            with self._process as process:
-                assert process.stdin is not None
-                process.stdin.close()
+        """End the process."""
+        self._worker.close()
 
-    def _started(self) -> subprocess.Popen[str]:
-        if self._process is None:
-            command = [sys.executable, "-W", "ignore", str(Path(__file__).with_name("ir_worker.py"))]
-            with open(Path(self._folder, "stderr"), "w") as messages:
-                self._process = subprocess.Popen(
-                    [*command, str(SECONDS), str(MEGABYTES)],
-                    cwd=self._folder,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=messages,
-                    text=True,
-                    env={**os.environ, "NESTOR_CACHE": "0"},
-                )
-        return self._process
+
+def run_opt_tool(case: dict[str, Any]) -> tuple[int, str]:
+    """The exit code and the messages; 99 with a traceback for what comes out of it as an exception."""
+    from nestor.tools.opt_tool.main import main as opt_tool
+
+    Path("input.mlir").write_text(case["text"])
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            code = opt_tool(["input.mlir", *case["arguments"]])
+        except BaseException:
+            traceback.print_exc()
+            code = 99
+    return code, err.getvalue()[:20_000]
 
 
 def faults(seeds: Iterable[int]) -> Iterator[tuple[Case, Answer, str]]:
     """The mutants that opt-tool does not take as it should."""
-    with tempfile.TemporaryDirectory() as folder:
-        worker = Worker(folder)
-        for seed in seeds:
-            asked = case(seed)
-            answer = worker.answer(asked)
-            if (wrong := fault(answer)) is not None:
-                yield asked, answer, wrong
-        worker.close()
+    worker = Worker()
+    for seed in seeds:
+        asked = case(seed)
+        answer = worker.answer(asked)
+        if (wrong := fault(answer)) is not None:
+            yield asked, answer, wrong
+    worker.close()
 
 
 def main() -> None:

@@ -3,11 +3,30 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What becomes of a random program: it is `right`, `refused`, `undecided` (Python's own value is not to be compared), or
+    what is wrong with it; `what` says why. `raised` counts the calls that raised."""
+
+    end: str
+    what: str = ""
+    raised: int = 0
+
+    FINE: ClassVar = ("right", "refused", "undecided")
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether something was found."""
+        return self.end not in self.FINE
 
 
 def load(text: str, folder: Path, name: str) -> Any:
@@ -43,4 +62,9 @@ def described(error: BaseException | None) -> Any:
     kind = next(k for k in type(error).__mro__ if not k.__module__.startswith("nestor"))
     if kind is ZeroDivisionError:
         return "ZeroDivisionError"
-    return kind.__name__, plain(error.args), error.__suppress_context__, described(error.__cause__)
+    arguments = [_SHAPES.sub("", a) if isinstance(a, str) else a for a in plain(error.args)]
+    return kind.__name__, arguments, error.__suppress_context__, described(error.__cause__)
+
+
+_SHAPES = re.compile(r"(?<=operands could not be broadcast together) with shapes.*")
+"""NumPy names the array that `+=` writes as well."""

@@ -4,15 +4,12 @@ A program is a function of x, y, a dict d and a tuple t, or a method of a model,
 global object. What each of them is, is drawn for every call: an array, all of it, a part, backwards, reshaped. The compiled
 derivative is as Python has it (its value, and central differences of the function called with the same sharing), and so is
 what the call leaves in memory; or it is refused, and has written nothing.
-
-    python tests/fuzz/shared_gradients.py 2000 7        # so many programs, from seed 7 on
 """
 
 from __future__ import annotations
 
 import random
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -208,7 +205,7 @@ def found(module: Any, case: Case, world: World) -> tuple[Any, Any]:
 
 
 def judge(seed: int, folder: Path) -> tuple[list[str], Counter[str]]:
-    """What is wrong with the calls of a program, and how the calls ended."""
+    """What is wrong with the calls of a program, and how many ended in which way."""
     case, name = Case(seed), f"shared_gradient_{seed}"
     module = module_of(case.text, folder, name)
     wrong, ends = [], Counter[str]()
@@ -249,21 +246,3 @@ def _judged(module: Any, case: Case, call: dict[str, str], seed: int) -> tuple[s
     if not np.allclose(contents, want[2], rtol=1e-9, atol=1e-12):
         return "wrong", f"memory {contents}, in Python {want[2]}"
     return "right", ""
-
-
-def main() -> None:
-    count, first = int(sys.argv[1]), int(sys.argv[2])
-    ends, failures = Counter[str](), 0
-    with tempfile.TemporaryDirectory() as folder:
-        for seed in range(first, first + count):
-            wrong, of_case = judge(seed, Path(folder))
-            ends += of_case
-            failures += bool(wrong)
-            print(*wrong, sep="\n\n", end="\n" if wrong else "", flush=True)
-    print(
-        f"{count} programs, {failures} wrong:", *[f"{n} {end}" for end, n in ends.most_common()], sep="\n  "
-    )
-
-
-if __name__ == "__main__":
-    main()

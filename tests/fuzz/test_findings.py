@@ -51,6 +51,12 @@ def sum_of_rank_0(a):
     return np.cbrt(a.sum()), a.sum(), a.prod()
 
 
+def whole_part_of_infinity(a):
+    x = np.sqrt(np.abs(np.reciprocal(np.zeros(a.shape)))).astype(np.int8)
+    y = np.exp2(np.reciprocal(np.zeros(a.shape)))
+    return np.where(x > y, x, y)
+
+
 def one_column(a):
     for i in range(0, len(a), 2):
         for j in range(a.shape[-1]):
@@ -129,6 +135,7 @@ FINDINGS = [
     (where_of_numbers, np.array([2, 1, 5], "u1")),
     (clip_of_a_number, np.ones((5, 2), "f2")),
     (clip_of_a_number, np.ones(3, "i1")),
+    (whole_part_of_infinity, np.ones(3)),
     (sum_of_rank_0, np.asarray(3.0, "f2")),
     (one_column, np.ones((5, 1), "i4")),
     (leaving_two_loops, np.array([3.0, 1, 4, -1, 5])),

@@ -64,7 +64,7 @@ def test_a_worker_goes_on_after_a_fault(tmp_path, monkeypatch):
     monkeypatch.setattr("ir_judge.SECONDS", 2.0)
     plugin = tmp_path / "plugin.py"
     plugin.write_text(PLUGIN)
-    worker = Worker(str(tmp_path))
+    worker = Worker()
     load = f"--load-pass-plugin={plugin}"
 
     def run(*arguments: str) -> str | None:

@@ -13,7 +13,7 @@ import pytest
 from container_programs import HELPERS, Writer
 from nestor.dialects.diagnostic import LoweringError
 from nestor.frontend.interface.errors import UnsupportedError
-from outcomes import described, load, plain
+from outcomes import Verdict, described, load, plain
 
 CALLS = 4
 
@@ -30,13 +30,15 @@ def arguments(rng: random.Random, box: Any) -> list[Any]:
 
 
 def shown(value: Any) -> Any:
+    """A value as it is compared. A number that is an integer on one path and a float on another is a float."""
     if hasattr(value, "total"):
-        return ("Box", plain(value.total), shown(value.items))
+        return ("Box", shown(value.total), shown(value.items))
     if isinstance(value, dict):
-        return {key: plain(v) for key, v in value.items()}
-    if isinstance(value, tuple):
+        return {key: shown(v) for key, v in value.items()}
+    if isinstance(value, tuple | list):
         return [shown(v) for v in value]
-    return plain(value)
+    value = plain(value)
+    return float(value) if type(value) is int else value
 
 
 def outcome(function: Any, given: list[Any]) -> str:
@@ -63,8 +65,8 @@ def outcome(function: Any, given: list[Any]) -> str:
     return repr((shown(parts), same, kept, [shown(g) for g in given], raised))
 
 
-def judge(seed: int, folder: Path) -> tuple[str | None, int]:
-    """What differs; -1 where the program is refused, else how many of the calls raised."""
+def judge(seed: int, folder: Path) -> Verdict:
+    """Compare the calls of a program."""
     text = Writer(seed).text()
     name = f"random_containers_{seed}"
     python = load(HELPERS + "\n\n" + text, folder, name)
@@ -76,21 +78,20 @@ def judge(seed: int, folder: Path) -> tuple[str | None, int]:
             raised += not want.endswith("None)")
             got = outcome(compiled, arguments(random.Random(f"{seed}.{call}"), box))
             if got != want:
-                return f"seed {seed}, call {call}\n{text}\npython {want}\nnestor {got}", raised
+                return Verdict("wrong", f"seed {seed}, call {call}\n{text}\npython {want}\nnestor {got}")
     except (UnsupportedError, LoweringError) as error:
-        print(f"{seed}: {error.diagnostic.message}")
-        return None, -1
+        return Verdict("refused", error.diagnostic.message)
     finally:
         del sys.modules[name]
-    return None, raised
+    return Verdict("right", raised=raised)
 
 
 @pytest.mark.parametrize("first", [0, pytest.param(1000, marks=pytest.mark.slow)])
 def test_containers_are_left_as_by_python(first: int, tmp_path: Path):
     """Sixty programs, and three hundred others in the slow test."""
     found = [judge(seed, tmp_path) for seed in range(first, first + (300 if first else 60))]
-    wrong = [difference for difference, _ in found if difference]
+    wrong = [one.what for one in found if one.is_wrong]
     assert not wrong, "\n\n".join(wrong[:3])
-    counts = [count for _, count in found if count >= 0]
+    counts = [one.raised for one in found if one.end == "right"]
     assert len(counts) >= 0.5 * len(found), "few are refused"
     assert sum(counts) > 0.05 * CALLS * len(counts), "some raise"

@@ -15,7 +15,7 @@ import pytest
 from control_programs import HELPERS, Writer
 from nestor.dialects.diagnostic import LoweringError
 from nestor.frontend.interface.errors import UnsupportedError
-from outcomes import described, load, plain
+from outcomes import Verdict, described, load, plain
 from sampling import is_sampled
 
 PROGRAMS = 1000
@@ -57,8 +57,8 @@ def outcome(function: Any, given: tuple[Any, ...]) -> Any:
     return repr((plain(result), [plain(g) for g in given], printed.getvalue(), described(error)))
 
 
-def judge(seed: int, folder: Path) -> tuple[str | None, int]:
-    """What differs; -1 where the program is refused, else how many of the calls raised."""
+def judge(seed: int, folder: Path) -> Verdict:
+    """Compare the calls of a program."""
     chosen = options(seed)
     text = Writer(seed, prints=chosen["target"] != "cuda-sim").text()
     name = f"random_control_{seed}"
@@ -72,23 +72,21 @@ def judge(seed: int, folder: Path) -> tuple[str | None, int]:
             raised += not want.endswith("None)")
             got = outcome(compiled, given)
             if got != want:
-                return (
-                    f"seed {seed}, call {call}, {chosen}\n{text}\nf{given}\npython {want}\nnestor {got}",
-                    raised,
-                )
+                where = f"seed {seed}, call {call}, {chosen}"
+                return Verdict("wrong", f"{where}\n{text}\nf{given}\npython {want}\nnestor {got}")
     except (UnsupportedError, LoweringError) as error:
-        return None, -1 if not print(f"{seed}: {error.diagnostic.message}") else 0
+        return Verdict("refused", error.diagnostic.message)
     finally:
         del sys.modules[name]
-    return None, raised
+    return Verdict("right", raised=raised)
 
 
 def hold(numbers: range, folder: Path) -> None:
     """None differs; some raise, some do not, and few are refused."""
     found = [judge(seed, folder) for seed in numbers]
-    wrong = [difference for difference, _ in found if difference]
+    wrong = [one.what for one in found if one.is_wrong]
     assert not wrong, "\n\n".join(wrong[:3])
-    counts = [count for _, count in found if count >= 0]
+    counts = [one.raised for one in found if one.end == "right"]
     assert len(counts) >= 0.7 * len(found)
     assert 0.1 * CALLS * len(counts) < sum(counts) < 0.9 * CALLS * len(counts)
 

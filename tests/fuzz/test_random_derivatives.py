@@ -5,14 +5,14 @@ from __future__ import annotations
 import nestor as nt
 import numpy as np
 import pytest
-from smooth_judge import FINE, judged
-from smooth_programs import Writer
+from campaign import judged
 
 QUICK, SLOW = range(5), range(100, 260)
 
 
 def wrong(seeds, target):
-    return [f"{one}\n{Writer(one.seed).text()}" for one in judged(seeds, target) if one.status not in FINE]
+    kind = "smooth" if target == "cpu" else f"smooth-{target}"
+    return [f"{one.end}: {one.what}" for _, one in judged(kind, seeds) if one.is_wrong]
 
 
 def test_random_programs_and_their_gradients_are_right():
@@ -40,9 +40,9 @@ def test_the_judge_finds_a_wrong_gradient_and_a_wrong_value(monkeypatch):
     real = nt.value_and_grad
     monkeypatch.setattr(nt, "value_and_grad", halved)
     monkeypatch.setattr(nt, "jit", lambda f, target: f)
-    assert smooth_judge.answer(2, "cpu").status == "wrong gradient"
+    assert smooth_judge.judge(2).end == "wrong gradient"
     monkeypatch.setattr(nt, "jit", lambda f, target: lambda *given: 1.0 + f(*given))
-    assert smooth_judge.answer(2, "cpu").status == "wrong value"
+    assert smooth_judge.judge(2).end == "wrong value"
 
 
 # ---- what was found ------------------------------------------------------------------------------------
@@ -70,4 +70,4 @@ def test_found_programs_are_right(f, shape, length, target):
         given = random.random(shape), random.random(length)
         value, gradients = nt.jit(nt.value_and_grad(f, argnums=(0, 1)), target=target)(*given)
         np.testing.assert_allclose(value, f(*given))
-        assert smooth_judge._wrong_gradient(f, given, gradients) is None
+        assert smooth_judge.wrong_gradient(f, given, gradients) is None

@@ -132,7 +132,40 @@ def remainder_of_numbers(a, i, n):
     return 2
 
 
+def doubled(a, k):
+    return a[k] * 2
+
+
+def by_a_function(a, i, n):
+    if i < n or doubled(a, 4) < 1.5:
+        return 1
+    if i > 2 and doubled(a, i + n) > doubled(a, i):
+        return 2
+    return 0
+
+
+def by_take(a, i, n):
+    return i < 4 and np.take(a, i) > 1
+
+
+def other_elements_of_one_text(a, i, n):
+    if all(a[q] >= 0 for q in range(min(i, 4))) or any(a[q] > 0 for q in range(i + n)):
+        return 1
+    return 0
+
+
+def read_on_some_paths_before(a, i, n):
+    if (n > 1 or a[i] > 0) or a[i] > 2:
+        return 1
+    if (a[0] if n > 2 else a[i]) > 0 or a[i] > -1:
+        return 2
+    if n < 1 < a[i] or a[i] < 1:
+        return 3
+    return 0
+
+
 FUNCTIONS = [
+    by_a_function, by_take, other_elements_of_one_text, read_on_some_paths_before,
     remainder_of_numbers,
     index_and, index_or, known_index, in_a_while, in_a_while_on_arrays, after_a_break, chained, chained_calls, expression,
     divides, every, in_a_loop, in_a_loop_on_arrays, writes, nested,
@@ -180,3 +213,13 @@ def test_operands_without_effects_are_not_branches():
 
     text = nt.jit(f).lower(A, 0.25).as_text("nt")
     assert text.count("scf.if") == 1
+
+
+def test_elements_that_have_been_read_are_no_branch():
+    """The right side reads what the left side has read."""
+
+    def f(a, i):
+        return 1.0 if abs(a[i]) > 1 and max(a[i], 2.0) < 3 else 0.0
+
+    text = nt.jit(f).lower(A, 2).as_text("nt")
+    assert text.count("scf.if") <= 1

@@ -46,7 +46,7 @@ _KEY = "saved program"
 _OWN = {
     "frontend.interface.program_parts": ("Guard", "Leaf", "Change", "OutputType", "Linear", "Quotient"),
     "frontend.interface.argument_types": ("ArgumentType",),
-    "frontend.interface.structures": ("Structure", "Again", "Maybe"),
+    "frontend.interface.structures": ("Structure", "Again", "Maybe", "Which"),
     "frontend.interface.static_values": ("Unhashable",),
     "frontend.values.exceptions": ("Constant", "Number", "Items", "Text", "Call", "Raise"),
     "runtime.abi": ("MemrefForm",),

@@ -6,6 +6,8 @@ llvm.func @f(%x: f64, %n: i64, %v: vector<4xf32>, %b: i1, %p: !llvm.ptr) {
   %0 = "llvm.fptosi"(%x) : (f64) -> i64
   // CHECK: llvm.fptoui
   %1 = "llvm.fptoui"(%x) : (f64) -> i32
+  // CHECK: llvm.freeze %{{.*}} : i32
+  %frozen = llvm.freeze %1 : i32
   // CHECK: llvm.uitofp
   %2 = "llvm.uitofp"(%n) : (i64) -> f32
   // CHECK: llvm.mlir.poison
