@@ -36,7 +36,7 @@ def store(graph: Graph, name: str, out: Array, result: Value) -> Value:
     from ..indexing.stores import store_window
 
     if isinstance(result, Group):
-        raise graph.error(DTypeError, f"{name}: out= of several results is not supported")
+        raise graph.error(UnsupportedError, f"{name}: out= of several results is not supported")
     shape = extents_of(result)
     if len(shape) != len(out.extents) or not all(
         require_equal(graph, a, b, "out=") for a, b in zip(shape, out.extents, strict=True)

@@ -220,7 +220,7 @@ class Symbol:
         raise trace.error(
             f"the attribute '{name}' of {describe(value)} is not supported",
             f"attributes: {', '.join(sorted(ATTRIBUTES))}; methods: {', '.join(sorted(METHODS))}",
-            MissingAttributeError,
+            UnsupportedError if hasattr(np.ndarray, name) else MissingAttributeError,
         )
 
     def _call_method(self, name: str, *args: Any, **kwargs: Any) -> Any:

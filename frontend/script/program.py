@@ -104,6 +104,14 @@ def lower(
     except Respecialise as request:
         request.place = graph.place if graph.place.file else None
         raise
+    except (NestorError, MemoryError, OSError, RecursionError):
+        raise
+    except Exception as error:
+        from ...transforms.pass_manager import internal_failure
+
+        failure = internal_failure("the frontend", error, advice="please report it with the function")
+        failure.diagnostic.location = graph.place if graph.place.file else None
+        raise failure from error
 
 
 class _Lowering:

@@ -190,3 +190,35 @@ def test_classes_that_exec_makes_are_the_programs_whatever_module_they_name(use,
         except nt.UnsupportedError:
             continue  # the code of the text has no source that can be read
         np.testing.assert_array_equal(found, USES[use](X))
+
+
+class Line:
+    offset = 1.0
+
+    def __init__(self, slope):
+        self.slope = slope
+
+    def at(self, x, times=2.0):
+        return (x * self.slope).sum() * times
+
+    @classmethod
+    def moved(cls, x):
+        return x + cls.offset
+
+
+@pytest.mark.parametrize("target", ["cpu", "interp"])
+def test_methods_of_an_object_or_a_class_read_what_it_has_now(target):
+    line = Line(np.array([1.0, 2.0, 3.0]))
+    at, slope, moved = (nt.jit(f, target=target) for f in (line.at, nt.grad(line.at), Line.moved))
+    for step in range(4):
+        assert at(X[:3]) == line.at(X[:3])
+        assert at(X[:3], times=3.0) == line.at(X[:3], times=3.0)
+        np.testing.assert_array_equal(slope(X[:3]), np.ones(3) * line.slope * 2)
+        np.testing.assert_array_equal(moved(X), Line.moved(X))
+        if step == 0:
+            line.slope = np.array([3.0, 5.0, 7.0])
+        elif step == 1:
+            line.slope[1] = -1.0
+        else:
+            line.slope, Line.offset = 2.5, 4.0
+    Line.offset = 1.0

@@ -49,3 +49,17 @@ def test_text_that_llvm_refuses_is_an_internal_error_when_it_is_printed(monkeypa
     monkeypatch.setattr(emit, "emit_llvm_ir", lambda module: "define void @f() { ret i32 0 }")
     with pytest.raises(InternalFailure, match="internal error in LLVM: RuntimeError"):
         nt.jit(doubled).lower(np.ones(3)).as_text("asm")
+
+
+def test_what_the_frontend_raises_is_an_internal_error(monkeypatch):
+    """Also a KeyError, which a program may raise itself: it is not taken for the program's own."""
+    from nestor.frontend.script import statements
+
+    def refuse(*_):
+        raise KeyError(".object6")
+
+    monkeypatch.setitem(statements._HANDLERS, statements.ast.Return, refuse)
+    with pytest.raises(InternalFailure, match=r"internal error in the frontend: KeyError") as caught:
+        nt.jit(doubled)(np.ones(3))
+    assert "def doubled" in str(caught.value)
+    assert isinstance(caught.value.__cause__, KeyError)

@@ -55,16 +55,11 @@ def overlaps(values: Sequence[Any]) -> tuple:
 
 
 def plain_function(function: Any) -> Callable[..., Any]:
-    """The function to compile. Raises DTypeError for what is none, or is bound to an object."""
-    if isinstance(function, CustomRule) or _is_partial_function(function):
+    """The function to compile. Raises DTypeError for what is none."""
+    if isinstance(function, CustomRule) or _is_partial_function(function) or _is_bound(function):
         name = label_of(getattr(function, "func", function))
         name = f"{name}_" if iskeyword(name) else name
         return forwarder(function, name, "_function({})", {"_function": function}, "jit")
-    if inspect.ismethod(function):
-        raise DTypeError(
-            f"'{function.__qualname__}' is bound to an object",
-            hint="decorate the method in its class with @nt.jit",
-        )
     if isinstance(function, staticmethod | classmethod):
         kind = type(function).__name__
         raise DTypeError(f"{function!r} is a {kind}, not a function", hint=f"write @{kind} above @nt.jit")
@@ -78,6 +73,11 @@ def _is_partial_function(function: Any) -> bool:
     if not isinstance(function, functools.partial):
         return False
     return isinstance(function.func, FunctionType) or hasattr(type(function.func), "lower")
+
+
+def _is_bound(function: Any) -> bool:
+    """Whether it is a method of an object or of a class: what it reads of that is read outside, in each call."""
+    return inspect.ismethod(function) and isinstance(function.__func__, FunctionType)
 
 
 _STORES = frozenset(opcode.opmap[name] for name in ("STORE_SUBSCR", "STORE_SLICE") if name in opcode.opmap)

@@ -409,7 +409,7 @@ def _mean_dtype(graph: Graph, a: Value, dtype: Value | None) -> tuple[np.dtype, 
     result = given or (np.dtype(np.float64) if own.kind in "biu" else own)
     if result.kind not in "fVc":
         raise graph.error(
-            DTypeError, f"a mean in {result} is not supported", "use a floating-point or complex dtype"
+            UnsupportedError, f"a mean in {result} is not supported", "use a floating-point or complex dtype"
         )
     return (np.dtype(np.float32) if result.name in HALVES else result), result
 
