@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -48,6 +47,7 @@ from ..values.values import (
     is_number,
     whole,
 )
+from .attempts import attempt
 from .nest_loops import join_numbers
 from .rows import IN_A_LIST, append_counted, take_over
 
@@ -115,7 +115,7 @@ def with_grown_lists(
     while True:
         graph.growing = {*(around or ()), *refs}
         try:
-            with attempt(graph):
+            with attempt(frame):
                 made = {ref: _made(frame, ref, variables[ref], room) for ref, room in rooms.items()}
                 frame.variables.update(made)
                 run()
@@ -139,25 +139,6 @@ def with_grown_lists(
     for ref, rows in made.items():
         columns = tuple([replace(column, is_open=False) for column in rows.columns])
         frame.variables[ref] = replace(rows, is_open=False, places=frozenset(), columns=columns)
-
-
-@contextmanager
-def attempt(graph: Graph) -> Iterator[None]:
-    """What is compiled meanwhile is forgotten where it fails: what arrays were, and in an island the operations."""
-    with graph.journal():
-        if graph.island is None:
-            yield
-            return
-        block = Block()
-        try:
-            with graph.inside(block):
-                yield
-        except BaseException:
-            block.drop_all_references()
-            raise
-        for op in list(block.ops):
-            op.detach()
-            graph.block.add_op(op)
 
 
 def _refuse_written(

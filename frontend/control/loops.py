@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 
 from ..frame.frame import Frame
 from ..frame.objects import is_ref
@@ -37,7 +37,8 @@ from ..values.values import (
     Value,
 )
 from . import slots
-from .grown_lists import attempt, grows, with_grown_lists
+from .attempts import attempt
+from .grown_lists import grows, with_grown_lists
 from .loop_variables import forget, kept_name, left_by
 from .nest_loops import Carried, Execute, NotElementwise, nest_for, nest_if, nest_while, with_stops
 from .sequences import sequence, trip_count
@@ -65,12 +66,8 @@ def _perhaps_growing(frame: Frame, node: ast.For | ast.While | ast.If, run: Call
     refs = grows(frame, node)
     if not refs:
         return run()
-    variables, lost = dict(frame.variables), dict(frame.scope.lost)
-    try:
-        with attempt(frame.graph):
-            return run()
-    except UnsupportedError:
-        frame.scope.variables, frame.scope.lost = variables, lost
+    with suppress(UnsupportedError), attempt(frame):
+        return run()
     return with_grown_lists(frame, node, refs, run)
 
 
@@ -256,11 +253,8 @@ def _ending_early(
     """A counted loop that may end early: a `while` with a counter of its own. `kept` is a variable to know after it."""
     short = _items(frame, span, at)
     if short is not None and frame.graph.island is None and trip_count(frame, span).known in range(SMALL + 1):
-        variables, lost = dict(frame.variables), dict(frame.scope.lost)
-        try:
+        with suppress(UnsupportedError), attempt(frame):
             return _unroll(frame, node, short(), execute)
-        except UnsupportedError:
-            frame.scope.variables, frame.scope.lost = variables, lost
     before = frame.variables.get(kept) if kept is not None else None
     turns = trip_count(frame, span) if before is None or isinstance(before, Late) else None
     if kept is not None and turns is not None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...dialects.records import changed
-from ..control.grown_lists import attempt
+from ..control.attempts import attempt
 from ..control.nest_loops import ACCUMULATOR
 from ..control.sequences import MAX_LISTED, count_of, listed, required, sequence
 from ..control.structured import rewrite
@@ -157,7 +157,7 @@ def comprehension(frame: Frame, node: ast.ListComp | ast.GeneratorExp | ast.SetC
         frame.scope.variables, frame.scope.lost = dict(variables), dict(lost)
 
     try:
-        with attempt(frame.graph), own_scope(frame, node) as inner:
+        with attempt(frame), own_scope(frame, node) as inner:
             _each(frame, inner, node.generators, lambda: items.append(evaluate(inner, node.elt)), values)
         return Group(tuple(items), list)
     except UnsupportedError:
@@ -165,7 +165,7 @@ def comprehension(frame: Frame, node: ast.ListComp | ast.GeneratorExp | ast.SetC
             raise
         again()
         try:
-            with attempt(frame.graph), frame.graph.going_through(asked):
+            with attempt(frame), frame.graph.going_through(asked):
                 return _appended(frame, node, values)  # pyright: ignore
         except UnsupportedError:
             again()

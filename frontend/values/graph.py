@@ -336,6 +336,45 @@ class Graph:
             # by identity: of two journals without entries either is found equal
             self._journals = [journal for journal in self._journals if journal is not written]
 
+    @contextmanager
+    def attempt(self, ends: tuple[type[Exception], ...]) -> Iterator[None]:
+        """What is compiled meanwhile is undone where it fails; `ends` are what ends the statements and is no failure."""
+        block, last, head = self.block, self.block.last_op, self._head
+        before = (
+            set(self.checked),
+            self.may_stop,
+            self.has_acted,
+            {k: [*v] for k, v in self.run_integers.items()},
+        )
+        counts, cases, frozen = len(self.counts), len(self.made_in_case), len(self.frozen_buffers)
+        ended: Exception | None = None
+        try:
+            with self.journal():
+                try:
+                    yield
+                except ends as signal:
+                    ended = signal
+        except BaseException:
+            self.checked, self.may_stop, self.has_acted, self.run_integers = before
+            del self.counts[counts:], self.made_in_case[cases:]
+            self.unfreeze(frozen)
+            if last is None or last is head:  # what extents are made of has been added behind it, and stays
+                last = self._head if block is self.entry else None
+            self._drop_after(block, last)
+            raise
+        if ended is not None:
+            raise ended
+
+    @staticmethod
+    def _drop_after(block: Block, last: Operation | None) -> None:
+        """Erase the operations of a block behind one."""
+        op = block.last_op
+        while op is not None and op is not last:
+            before = op.prev_op
+            op.detach()
+            op.drop_all_references()
+            op = before
+
     def give_up(self, block: Block) -> None:
         """Drop what was compiled into `block`, and that arrays which were made there were written."""
         for journal in self._journals:

@@ -60,8 +60,11 @@ def outcome(program, function, k):
     try:
         with np.errstate(all="ignore"):
             result = function(*arguments)
-    except nt.NestorError:
-        raise
+    except nt.NestorError as error:
+        if not isinstance(error, AssertionError | LookupError | ArithmeticError):
+            raise
+        kind = next(k for k in type(error).__mro__ if k.__module__ == "builtins")
+        result = (kind.__name__, error.diagnostic.message)
     except Exception as error:
         result = (type(error).__name__, str(error))
     return result, list(arguments), program.seen()
