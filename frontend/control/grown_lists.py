@@ -320,10 +320,10 @@ def _later(frame: Frame) -> int:
 
 
 def _outside_loops(node: ast.AST) -> Iterator[ast.AST]:
-    if isinstance(node, ast.For | ast.While):
-        return
-    yield node
-    for child in ast.iter_child_nodes(node):
+    is_loop = isinstance(node, ast.For | ast.While)
+    if not is_loop:
+        yield node
+    for child in node.orelse if is_loop else ast.iter_child_nodes(node):
         yield from _outside_loops(child)
 
 

@@ -194,11 +194,13 @@ def _set_at_text(frame: Frame, target: ast.Subscript, make: Callable[[Value | No
     """`counts[kind] = value` of a dict, at a string that the run chooses; whether it is such a target."""
     from .choices import choose
 
-    key = frame.lookup(target.slice) if isinstance(target.slice, ast.Name) else None
-    if not isinstance(key, Chosen) or not _is_item(frame, target):
+    if not isinstance(target.slice, ast.Name | ast.IfExp) or not _is_item(frame, target):
         return False
     owner = evaluate(frame, target.value)
     if not isinstance(owner, Group) or owner.kind is not dict:
+        return False
+    key = evaluate(frame, target.slice)
+    if not isinstance(key, Chosen):
         return False
     frame.at(target)
     names = owner.names or ()

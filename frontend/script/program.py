@@ -473,6 +473,7 @@ class _Lowering:
                 continue
             if isinstance(now, Rows):
                 found.append(Change(number, list, None, (self._leaf(now),)))
+                self.count += 1
                 continue
             assert isinstance(now, Group)
             change = self._change(number, before, now)

@@ -24,8 +24,9 @@ from ..interface.captured import Step
 from ..interface.errors import DTypeError, ShapeError
 from ..values import arithmetic as arith
 from ..values.checks import check
-from ..values.values import NOTHING, Group, Static, Value, describe, is_array
+from ..values.values import NOTHING, Chosen, Group, Static, Value, describe, is_array
 from . import choices
+from .chosen import by_option
 from .comparisons import compare_pair
 from .conditions import bool_, negation
 from .operators import combined, unary_value
@@ -336,6 +337,17 @@ def _popitem(frame: Frame, node: Any, owner: Group) -> Value:
     return last
 
 
+_GET = METHODS[dict]["get"]
+
+
+def _get(frame: Frame, node: Any, owner: Group, key: Value, default: Value = NOTHING) -> Value:
+    """`d.get(key)`, also at a string that the run chooses."""
+    if not isinstance(key, Chosen):
+        return _GET(frame, node, owner, key, default)
+    return by_option(frame, node, key, lambda one: _GET(frame, node, owner, one, default))
+
+
+METHODS[dict].update(get=_get)
 METHODS[list].update(sort=_sort, index=_index_of, remove=_remove, count=_count, insert=_insert, pop=_pop)
 METHODS[tuple].update(index=_index_of, count=_count)
 METHODS[dict].update(popitem=_popitem)

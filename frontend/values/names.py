@@ -9,13 +9,20 @@ import re
 @functools.lru_cache(maxsize=4096)
 def ir_name(name: str) -> str:
     """A Python name in ASCII, as the IR and C need it: `α` is `alpha`, `naïve` is `naive`."""
-    name = name.replace(" ", "_")  # what has no name in Python is described: "argument 1"
-    if name.isascii():
-        return name
-    import unicodedata
+    if not name.isascii():
+        import unicodedata
 
-    plain = [c if c.isascii() else _letter(c) for c in unicodedata.normalize("NFKD", name)]
-    return "".join(plain) or "v"
+        plain = [c if c.isascii() else _letter(c) for c in unicodedata.normalize("NFKD", name)]
+        name = "".join(plain) or "v"
+    if _PLAIN.fullmatch(name):
+        return name
+    # What has no name in Python is described ("argument 1"), and an item of a dict is named as its key is ("+", "2nd").
+    name = _NOT_PLAIN.sub("_", name)
+    return f"v{name}" if name[:1].isdigit() else name
+
+
+_PLAIN = re.compile(r"(?:[A-Za-z_$.-][A-Za-z0-9_$.-]*)?")
+_NOT_PLAIN = re.compile(r"[^A-Za-z0-9_$.-]")
 
 
 _OWN = {

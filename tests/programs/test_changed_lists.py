@@ -117,3 +117,30 @@ def in_each_turn(x, n):
 def test_a_list_that_shrinks_in_a_loop_is_refused():
     with pytest.raises(nt.NestorError):
         nt.jit(in_each_turn)(X, 1)
+
+
+class Kept:
+    def __init__(self, total, items):
+        self.total, self.items = total, items
+
+
+def shrunk_and_kept(xs, o, n):
+    """`xs` has as many items as the run says; the new total is in two places of what is changed after it."""
+    o.total += 1.0
+    o.items += [o.total]
+    i = 0
+    while i < n:
+        xs.pop()
+        i += 1
+    return o.total
+
+
+@pytest.mark.parametrize("target", ["cpu", "interp"])
+def test_what_is_in_two_changed_objects_behind_a_list_of_the_run(target):
+    compiled = nt.jit(shrunk_and_kept, target=target)
+    for n in (0, 1, 2):
+        ends = []
+        for f in (shrunk_and_kept, compiled):
+            xs, o = [2.0, 1.5, 4.0], Kept(1.0, [2.0, 3.0])
+            ends.append((f(xs, o, n), xs, o.total, o.items))
+        assert ends[0] == ends[1]

@@ -15,6 +15,7 @@ import inspect
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -293,7 +294,9 @@ def _counts(loop: ast.While) -> bool:
         names = {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)}
         if names & read:
             return False
-    return not any(isinstance(n, ast.Subscript | ast.Call) for n in ast.walk(loop.test))
+    calls = [n for n in ast.walk(loop.test) if isinstance(n, ast.Call)]
+    is_len = all(isinstance(n.func, ast.Name) and n.func.id == "len" for n in calls)
+    return is_len and not any(isinstance(n, ast.Subscript) for n in ast.walk(loop.test))
 
 
 # ---- programs --------------------------------------------------------------------------------------------
@@ -311,9 +314,9 @@ def cells_of(function: Any) -> set[tuple[str, str]]:
         seen.add(name)
         tree = definitions[name]
         rest += [n.id for n in ast.walk(tree) if isinstance(n, ast.Name)]
-        arrays = _arrays(tree)
+        names = Names(_arrays(tree), _closures(tree))
         for statement in tree.body:
-            _look(statement, ("outside of loops",), 0, arrays, cells)
+            _look(statement, ("outside of loops",), 0, names, cells)
     return cells
 
 
@@ -321,6 +324,21 @@ def cells_of(function: Any) -> set[tuple[str, str]]:
 def _definitions(file: Path) -> dict[str, ast.FunctionDef | ast.ClassDef]:
     tree = ast.parse(file.read_text())
     return {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names of a function that are arrays, and those that are functions made in it."""
+
+    arrays: set[str]
+    closures: set[str]
+
+
+def _closures(tree: ast.AST) -> set[str]:
+    inside = [n for n in ast.walk(tree) if n is not tree]
+    made = {n.name for n in inside if isinstance(n, ast.FunctionDef)}
+    lambdas = [n for n in inside if isinstance(n, ast.Assign) and isinstance(n.value, ast.Lambda)]
+    return made | {t.id for n in lambdas for t in n.targets if isinstance(t, ast.Name)}
 
 
 def _arrays(tree: ast.AST) -> set[str]:
@@ -338,12 +356,16 @@ def _arrays(tree: ast.AST) -> set[str]:
     return found
 
 
-def _look(node: ast.AST, places: tuple[str, ...], depth: int, arrays: set[str], cells: set) -> None:
+def _look(node: ast.AST, places: tuple[str, ...], depth: int, names: Names, cells: set) -> None:
     for form in forms_of(node):
         cells.update((place, form) for place in places)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names.closures:
+        cells.update((place, "closure") for place in places)
     if isinstance(node, ast.AugAssign):
         target = node.target
-        is_array = isinstance(target, ast.Subscript) or (isinstance(target, ast.Name) and target.id in arrays)
+        is_array = isinstance(target, ast.Subscript) or (
+            isinstance(target, ast.Name) and target.id in names.arrays
+        )
         if is_array:
             cells.update((place, "x op= array") for place in places)
     inside = places
@@ -353,12 +375,12 @@ def _look(node: ast.AST, places: tuple[str, ...], depth: int, arrays: set[str], 
             is_head = (
                 child in (getattr(node, "iter", None), getattr(node, "target", None)) or child in node.orelse
             )
-            _look(child, places if is_head else inside, depth, arrays, cells)
+            _look(child, places if is_head else inside, depth, names, cells)
         return
     if isinstance(node, ast.ListComp | ast.GeneratorExp | ast.DictComp | ast.SetComp):
         inside = ("comprehension",)
     for child in ast.iter_child_nodes(node):
-        _look(child, inside, depth, arrays, cells)
+        _look(child, inside, depth, names, cells)
 
 
 Table = dict[tuple[str, str], list[str]]

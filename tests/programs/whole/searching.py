@@ -130,15 +130,15 @@ def stop_when_sorted(x):
 
 def skip_gaps(values, holes):
     out = []
-    seen = {}
+    seen = {"even": 0, "odd": 0}
     for k, v in enumerate(values):
         if holes[k] and v not in (0.5, 0.25):
             continue
-        label = f"{k % 2}"
-        if label in seen:
+        label = "even" if k % 2 == 0 else "odd"
+        if seen.get(label) == 1:
             continue
         pair = {"v": v, "w": v * 2}
-        seen.update({"0": 1, "1": 2})
+        seen[label] += 1
         out.append(sum(pair.values()))
     return out
 
@@ -182,13 +182,16 @@ PROGRAMS = [
     Program(divisors, lambda r, k: ((36, 7, 1)[k],), host=SIZED),
     Program(steady_rows, lambda r, k: (r.random(((3, 5), (4, 7), (2, 2))[k]) + (0.1, 0.1, -2.0)[k], 0.05)),
     Program(
-        account, lambda r, k: (r.standard_normal((6, 9, 2)[k]), (1.0, 5.0, 9.0)[k]), host="dicts of floats"
+        account,
+        lambda r, k: (r.standard_normal((6, 9, 2)[k]), (1.0, 5.0, 9.0)[k]),
+        joins=True,
+        host="dicts of floats",
     ),
     Program(
         peak_by_a_function, lambda r, k: (r.random((9, 14, 4)[k]), (2, 1, 1)[k]), python=NUMPY, host=NUMPY
     ),
     Program(find_in_table, lambda r, k: (r.integers(0, 9, ((3, 5), (5, 4), (2, 2))[k]), (4, 99, 10)[k])),
-    Program(follow, lambda r, k: (np.array(([2, -1, 1], [1, 2, 0], [-1])[k]), 0, 5), host=SIZED),
+    Program(follow, lambda r, k: (np.array(([2, -1, 1], [1, 2, 0], [-1])[k]), 0, 5), joins=True, host=SIZED),
     Program(
         stop_when_sorted,
         lambda r, k: (np.array(([1.0, 2.0, 3.0], [3.0, 2.0, 1.0, -1.0, 7.0], [2.0, -1.0])[k]),),
