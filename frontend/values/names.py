@@ -14,14 +14,14 @@ def ir_name(name: str) -> str:
 
         plain = [c if c.isascii() else _letter(c) for c in unicodedata.normalize("NFKD", name)]
         name = "".join(plain) or "v"
-    if _PLAIN.fullmatch(name):
+    if name.isidentifier() or _PLAIN.fullmatch(name):
         return name
     # What has no name in Python is described ("argument 1"), and an item of a dict is named as its key is ("+", "2nd").
     name = _NOT_PLAIN.sub("_", name)
-    return f"v{name}" if name[:1].isdigit() else name
+    return name if _PLAIN.fullmatch(name) else f"v{name.strip('_-')}"
 
 
-_PLAIN = re.compile(r"(?:[A-Za-z_$.-][A-Za-z0-9_$.-]*)?")
+_PLAIN = re.compile(r"(?:[_$.-]*[A-Za-z][A-Za-z0-9_$.-]*)?")
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9_$.-]")
 
 

@@ -291,7 +291,8 @@ def _counts(loop: ast.While) -> bool:
             targets = node.targets
         elif isinstance(node, ast.AugAssign) and not isinstance(node.value, ast.Constant):
             targets = [node.target]
-        names = {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+        stored = [n for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)]
+        names = {n.id for n in stored if isinstance(n.ctx, ast.Store)}
         if names & read:
             return False
     calls = [n for n in ast.walk(loop.test) if isinstance(n, ast.Call)]
@@ -409,6 +410,7 @@ STATEMENTS = frozenset(
 ) | {form for form in FORMS if form.endswith(" written")}
 NONE: dict[tuple[str, str], str] = {
     **{("comprehension", form): "a statement" for form in STATEMENTS},
+    ("comprehension", "list changed"): "what it changes would not be seen in it",
 }
 """Cells without a program, and why."""
 

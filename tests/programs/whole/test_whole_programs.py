@@ -7,6 +7,7 @@ from pathlib import Path
 import nestor as nt
 import numpy as np
 import pytest
+from whole import forms
 from whole.program import outcome, same
 
 AREAS = sorted(
@@ -21,10 +22,10 @@ REFUSED = [program for program in ALL if program.refused]
 
 
 def of_cpu():
-    """Every fourth of the short programs is quick, and so one of each area or so; the others are slow tests."""
+    """Every third of the short programs is quick; the others are slow tests."""
     short = [program for program in PROGRAMS if not program.long]
     for program in PROGRAMS:
-        marks = [] if program in short[::4] else [pytest.mark.slow]
+        marks = [] if program in short[::3] else [pytest.mark.slow]
         yield pytest.param(program, id=program.name, marks=marks)
 
 
@@ -34,10 +35,15 @@ def of_gpu():
             yield pytest.param(program, id=program.name, marks=[] if program.quick else [pytest.mark.slow])
 
 
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
+def test_program_is_interpreted(program):
+    """All of them in each run of the tests: a quarter of a second each."""
+    compare(program, target="interp", dynamic=program.dynamic)
+
+
 @pytest.mark.parametrize("program", list(of_cpu()))
 def test_program(program):
     compare(program, target="cpu", dynamic=program.dynamic)
-    compare(program, target="interp", dynamic=program.dynamic)
 
 
 @pytest.mark.slow
@@ -65,9 +71,19 @@ def test_refused(program):
     assert first <= place.line < first + len(lines), "it names a line of the program"
 
 
+def test_each_form_in_each_kind_of_loop_has_a_program():
+    """`python tests/programs/whole/forms.py` prints the table."""
+    assert forms.empty(forms.table(PROGRAMS)) == []
+
+
+def test_a_form_without_a_program_is_found():
+    some = [program for program in PROGRAMS if ("while True", "mask") not in forms.cells_of(program.function)]
+    assert ("while True", "mask") in forms.empty(forms.table(some))
+
+
 def test_there_are_enough():
-    assert len(PROGRAMS) >= 80
-    assert sum(not program.host for program in PROGRAMS) >= 60
+    assert len(PROGRAMS) >= 250
+    assert sum(not program.host for program in PROGRAMS) >= 150
     assert len({program.name for program in ALL}) == len(ALL)
 
 
