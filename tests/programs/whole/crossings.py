@@ -1,7 +1,7 @@
 """What other files do not have: forms in kinds of loops where people write them seldom, but do."""
 
 import numpy as np
-from whole.program import NUMPY, SIZED, Program
+from whole.program import NUMPY, Program
 
 
 class Meter:
