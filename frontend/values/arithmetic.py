@@ -171,11 +171,11 @@ def refuse_own_code(graph: Graph, values: Iterable[Any], methods: frozenset[str]
             )
 
 
-def _fold(graph: Graph, function: Callable[..., Any], values: Sequence[Any]) -> Static:
+def _fold(graph: Graph, function: Callable[..., Any], values: Sequence[Any], **named: Any) -> Static:
     is_formatting = function is operator.mod and isinstance(values[0], str | bytes)
     refuse_own_code(graph, values, TEXT if is_formatting else methods_of(function.__name__))
     try:
-        return Static(function(*values))
+        return Static(function(*values, **named))
     except ZeroDivisionError as error:
         _divides_by_zero(graph, str(error))
     except TypeError as error:
@@ -394,7 +394,8 @@ def _require_shift(graph: Graph, amount: Value) -> None:
 def apply(graph: Graph, ufunc: np.ufunc, *operands: Value, dtype: np.dtype | None = None) -> Value:
     """`ufunc(*operands)` with NumPy's promotion and broadcasting."""
     if all(isinstance(o, Static) for o in operands):
-        return _fold(graph, ufunc, [o.value for o in operands])  # pyright: ignore
+        named = {} if dtype is None else {"dtype": dtype}
+        return _fold(graph, ufunc, [o.value for o in operands], **named)  # pyright: ignore
     if len(operands) != ufunc.nin:
         raise graph.error(DTypeError, f"np.{ufunc.__name__} takes {ufunc.nin} arguments, got {len(operands)}")
     if takes_selected(graph, operands):

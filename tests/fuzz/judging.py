@@ -241,10 +241,12 @@ def difference(
 
 
 def _same_form(got: Any, want: Any) -> bool:
-    """The same kinds, but for a float that is Python's own on one path and NumPy's on another: compiled, it is NumPy's."""
+    """The same kinds, but for a number that is Python's own on one path and NumPy's on another: compiled, it is NumPy's."""
     if isinstance(want, tuple) and isinstance(got, tuple) and len(got) == len(want):
         return all(map(_same_form, got, want))
-    return form(got) == form(want) or (type(got), type(want)) == (np.float64, float)
+    return form(got) == form(want) or (
+        type(want) in (int, float) and type(got) in (np.float64, np.int64) and type(got)(want) == want
+    )
 
 
 def _alike(got: Any, want: Any) -> bool:

@@ -57,6 +57,10 @@ def whole_part_of_infinity(a):
     return np.where(x > y, x, y)
 
 
+def constants_of_a_dtype(a):
+    return np.add(0, 100, dtype=np.float64) + a, np.sqrt(4, dtype=np.float32), np.multiply(2, 3, dtype="f4")
+
+
 def one_column(a):
     for i in range(0, len(a), 2):
         for j in range(a.shape[-1]):
@@ -136,6 +140,7 @@ FINDINGS = [
     (clip_of_a_number, np.ones((5, 2), "f2")),
     (clip_of_a_number, np.ones(3, "i1")),
     (whole_part_of_infinity, np.ones(3)),
+    (constants_of_a_dtype, np.ones(3, "u2")),
     (sum_of_rank_0, np.asarray(3.0, "f2")),
     (one_column, np.ones((5, 1), "i4")),
     (leaving_two_loops, np.array([3.0, 1, 4, -1, 5])),
