@@ -66,6 +66,7 @@ def _smooth(target: str, seed: int, folder: Path) -> Verdict:
 KINDS: dict[str, Callable[[int, Path], Verdict]] = {
     "control": partial(_of, "test_random_control"),
     "containers": partial(_of, "test_random_containers"),
+    "rows": partial(_of, "row_programs"),
     "numpy": _numpy,
     "outside": _outside,
     "shared-gradients": _shared,
