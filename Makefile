@@ -34,12 +34,12 @@ demo: $(VENV)/installed ## compile the IoU function from NumPy source, run it on
 test: $(VENV)/installed ## the tests that every change must pass
 	@$(BIN)/python -m nestor.tools.test_environment
 	$(BIN)/lit -j $(JOBS) --output $(LIT_RESULTS) tests/filecheck
-	NESTOR_LIT_RESULTS=$(LIT_RESULTS) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m 'not slow'
+	NESTOR_LIT_RESULTS=$(LIT_RESULTS) $(BIN)/python tests/in_parts.py -n $(JOBS) --dist worksteal -m 'not slow'
 
 test-all: $(VENV)/installed ## all of them, the large and slow cases too
 	@$(BIN)/python -m nestor.tools.test_environment
 	NESTOR_LIT_PLAIN=1 $(BIN)/lit -j $(JOBS) --output $(LIT_RESULTS) tests/filecheck
-	NESTOR_LIT_RESULTS=$(LIT_RESULTS) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+	NESTOR_LIT_RESULTS=$(LIT_RESULTS) $(BIN)/python tests/in_parts.py -n $(JOBS) --dist worksteal
 
 # What fails is run once more by itself, and is red when it fails again.
 MINUTES ?= 60
@@ -48,13 +48,13 @@ test-slow: $(VENV)/installed ## the slow tests for MINUTES (60), whole programs 
 	  --slow-minutes $(MINUTES) --slow-from "$$(git rev-parse HEAD)" || $(BIN)/python -m pytest -m slow --last-failed
 
 test-times: $(VENV)/installed ## processor time and memory of the pytest suites by file, the longest first
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m 'not slow' --file-times
+	$(BIN)/python tests/in_parts.py -n $(JOBS) --dist worksteal -m 'not slow' --file-times
 
 test-lit: $(VENV)/installed ## only the FileCheck tests
 	$(BIN)/lit -j $(JOBS) tests/filecheck
 
 test-unit: $(VENV)/installed ## only the pytest suites
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m 'not slow'
+	$(BIN)/python tests/in_parts.py -n $(JOBS) --dist worksteal -m 'not slow'
 
 test-math-sweep: $(VENV)/installed ## every single through exp, log, sin, cos, tanh, erf and sigmoid
 	$(BIN)/python tests/unit/math_accuracy.py --every 1 --only exp,log,sin,cos,tanh,erf,sigmoid
