@@ -141,7 +141,7 @@ def content_form(
 
     def joined(key: str, x: Value, y: Value) -> Form:
         forms = [form_on(frame, key, value, side) for value, side in ((x, then), (y, other))]
-        return joined_form(frame, node, name, *forms, then.keys() & other.keys())
+        return joined_form(frame, node, name, *forms, known=then.keys() & other.keys())
 
     if isinstance(a, Group) and isinstance(b, Group) and a.names == b.names and len(a.items) == len(b.items):
         pairs = zip(a.items, b.items, strict=True)
@@ -299,7 +299,7 @@ def _maybe(frame: Frame, node: ast.AST, a: Form, b: Form, known: Container[str])
         frame,
         _of_parts(frame, given[0], known)
         if len(given) == 1
-        else joined_form(frame, node, RESULT, *given, known),
+        else joined_form(frame, node, RESULT, *given, known=known),
     )
     if inner.fixed is not None and not isinstance(inner.fixed, Group):
         _fail_forms(frame, node, RESULT, a, b)

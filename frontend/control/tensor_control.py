@@ -603,5 +603,5 @@ def _joined_names(
                 forms[name] = content_form(frame, node, name, then, other)
                 continue
             sides = [form_on(frame, name, side[name], side) for side in (then, other)]
-            forms[name] = joined_form(frame, node, name, *sides, then.keys() & other.keys())
+            forms[name] = joined_form(frame, node, name, *sides, known=then.keys() & other.keys())
     return forms

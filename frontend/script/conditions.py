@@ -187,7 +187,7 @@ def _is_of_numbers(frame: Frame, function: ast.expr) -> bool:
 
 def _elements(node: ast.expr | ast.keyword, certain: bool = False) -> Iterator[str]:
     """The subscripts in an expression, as text; `certain`: those that it reads in any case."""
-    parts: list[ast.AST] = list(ast.iter_child_nodes(node))
+    parts: Sequence[ast.AST] = list(ast.iter_child_nodes(node))
     if certain:
         match node:
             case ast.BoolOp():
