@@ -12,6 +12,7 @@ from .extents import Affine
 from .graph import Graph
 from .overflow import affine_integer
 from .promotion import WEAK_DTYPES
+from .renewed import is_renewed, renewed
 from .tensors import (
     as_array,
     broadcast,
@@ -99,10 +100,18 @@ def read(graph: Graph, array: Array) -> Tensor:
         whole_numbers = read(graph, replace(array, part=""))
         return elementwise(graph, ELEMENTWISE[array.part], [whole_numbers], whole_numbers.extents)
     buffer = array.buffer
+    if buffer.lenders and is_renewed(graph, array):
+        return renewed(graph, array, _shown(graph, array), read)
     check_fresh(graph, buffer)
     if buffer.shared is not None and graph.island is None:
         return _staged(graph, array)
     refresh(graph, buffer)
+    return _shown(graph, array)
+
+
+def _shown(graph: Graph, array: Array) -> Tensor:
+    """What a view shows of its buffer."""
+    buffer = array.buffer
     assert buffer.value is not None
     tensor = Tensor(buffer.value, buffer.dtype, buffer.extents, order=buffer.order)
     if array.whole:

@@ -187,9 +187,19 @@ def copied_where_it_is_chosen(a, c):
 
 
 @pytest.mark.parametrize(
-    ("function", "second"),
-    [(read_after_a_write, POSITIVE), (read_in_a_loop_that_writes, 3), (read_through_a_view, POSITIVE)],
+    ("function", "seconds"),
+    [(read_after_a_write, [POSITIVE, NEGATIVE]), (read_in_a_loop_that_writes, [3, 1, 4])],
 )
+@pytest.mark.parametrize("target", ["cpu", "interp", "cuda-sim"])
+def test_what_was_written_since_is_read_where_it_is_the_argument(function, seconds, target):
+    compiled = nt.jit(function, target=target)
+    for second in seconds:
+        ours, numpys = np.arange(3.0), np.arange(3.0)
+        same(compiled(ours, second), function(numpys, second))
+        same(ours, numpys)
+
+
+@pytest.mark.parametrize(("function", "second"), [(read_through_a_view, POSITIVE)])
 def test_what_a_write_would_change_is_not_read(function, second):
     with pytest.raises(nt.UnsupportedError, match=r"on some paths only, .*is read after") as caught:
         nt.jit(function)(np.arange(3.0), second)
