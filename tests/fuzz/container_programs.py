@@ -266,8 +266,12 @@ class Writer:
             self.add(depth, f"for {name} in range({self.pick('n', 'm', '2', '3', 'len(xs)')}):")
             self.integers.append(name)
         elif r < 0.8:
-            self.add(depth, f"for {name} in {self.pick('list(xs)', 'a', *self.lists[1:])}:")
+            over = self.pick("list(xs)", "a", *self.lists[1:])
+            self.add(depth, f"for {name} in {over}:")
             self.add(depth + 1, f"s += {name}")
+            if over in self.lists:  # it may be the list that the body appends to
+                self.add(depth + 1, f"if len({over}) > 9:")
+                self.add(depth + 2, "break")
         else:
             self.add(depth, f"{name} = 0")
             self.add(depth, f"while {name} < {self.pick('n', '3')} and {self.condition()}:")
