@@ -194,7 +194,7 @@ def written_under_another_name(x):
     ("program", "argument", "message"),
     [
         (mixed, X, "is appended, and elsewhere"),
-        (written_in_place, np.ones((3, 4)), "an array that is in a list"),
+        (written_in_place, np.ones((3, 4)), "is written in place by iterations of this loop"),
         (written_under_another_name, np.ones((3, 4)), "is written in place by iterations of this loop"),
     ],
 )
