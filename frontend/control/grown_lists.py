@@ -108,8 +108,7 @@ def with_grown_lists(
 ) -> None:
     """Compile a loop that appends to lists, by ref, a number of times that only the run knows."""
     graph = frame.graph
-    variables, lost = dict(frame.variables), dict(frame.scope.lost)
-    frozen, around = len(graph.frozen_buffers), graph.growing
+    variables, around = dict(frame.variables), graph.growing
     rooms: dict[str, _Room] = {}
     versions = {v.buffer: v.buffer.version for v in variables.values() if isinstance(v, Array)}
     while True:
@@ -132,8 +131,6 @@ def with_grown_lists(
                 room.places[found.place] = _most(graph, found)
         finally:
             graph.growing = around
-        graph.unfreeze(frozen)
-        frame.scope.variables, frame.scope.lost = dict(variables), dict(lost)
     if not graph.lists_of_named.isdisjoint(rooms):
         _refuse_written(frame, node, variables, versions)
     for ref, rows in made.items():

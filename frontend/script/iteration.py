@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -151,11 +152,6 @@ def comprehension(frame: Frame, node: ast.ListComp | ast.GeneratorExp | ast.SetC
     if not is_set and not others and not first.ifs and _is_counted(frame, first.iter, values):
         with frame.graph.going_through(asked):
             return _appended(frame, node, values)  # pyright: ignore
-    variables, lost = dict(frame.variables), dict(frame.scope.lost)
-
-    def again() -> None:
-        frame.scope.variables, frame.scope.lost = dict(variables), dict(lost)
-
     try:
         with attempt(frame), own_scope(frame, node) as inner:
             _each(frame, inner, node.generators, lambda: items.append(evaluate(inner, node.elt)), values)
@@ -163,12 +159,8 @@ def comprehension(frame: Frame, node: ast.ListComp | ast.GeneratorExp | ast.SetC
     except UnsupportedError:
         if is_set:
             raise
-        again()
-        try:
-            with attempt(frame), frame.graph.going_through(asked):
-                return _appended(frame, node, values)  # pyright: ignore
-        except UnsupportedError:
-            again()
+        with suppress(UnsupportedError), attempt(frame), frame.graph.going_through(asked):
+            return _appended(frame, node, values)  # pyright: ignore
         raise
 
 

@@ -18,7 +18,7 @@ from .graph import Graph
 from .tensors import constant, elementwise
 from .values import Array, Buffer, Tensor
 
-_NUMBER, _TRUTH = np.dtype(np.int64), np.dtype(np.bool_)
+_NUMBER = np.dtype(np.int64)
 
 
 def is_renewed(graph: Graph, array: Array) -> bool:
