@@ -69,20 +69,35 @@ def read_after_a_write(x, y):
         refused_after_a_branch,
         refused_after_a_print,
         written_by_a_helper,
-        read_after_a_write,
     ],
 )
 def test_what_is_refused_has_changed_nothing(function, target, capsys):
-    compiled = nt.jit(function, target=target)
     b = np.arange(1.0, 13.0)
-    for x, y in ((np.arange(1.0, 5.0), np.ones(4)), (b[:4], b[4:8]), (b[:4], b[1:5]), (b[:4], b[:4])):
-        before = x.copy(), y.copy(), b.copy()
+    pairs = (np.arange(1.0, 5.0), np.ones(4)), (b[:4], b[4:8]), (b[:4], b[1:5]), (b[:4], b[:4])
+    refused_and_unchanged(nt.jit(function, target=target), pairs, b)
+    assert not capsys.readouterr().out
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_read_after_a_write_is_refused_for_overlapping_arguments_only(target):
+    compiled = nt.jit(read_after_a_write, target=target)
+    b = np.arange(1.0, 13.0)
+    refused_and_unchanged(compiled, [(b[:4], b[1:5])], b)
+    for x, y in ((np.arange(4.0), np.ones(4)), (np.ones(4), np.ones(4)), (b[:4], b[:4]), (b[:4], b[4:8])):
+        other = x.copy()
+        expected = read_after_a_write(other, y)
+        np.testing.assert_array_equal(compiled(x, y), expected)
+        np.testing.assert_array_equal(x, other)
+
+
+def refused_and_unchanged(compiled, pairs, base):
+    for x, y in pairs:
+        before = x.copy(), y.copy(), base.copy()
         for _ in range(2):
             with pytest.raises(NestorError):
                 compiled(x, y)
-        for array, was in zip((x, y, b), before, strict=True):
+        for array, was in zip((x, y, base), before, strict=True):
             np.testing.assert_array_equal(array, was)
-    assert not capsys.readouterr().out
 
 
 def changes_a_list(xs, x):
