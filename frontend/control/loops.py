@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
+from copy import copy
 
 from ..frame.frame import Frame
 from ..frame.objects import is_ref
@@ -294,12 +295,11 @@ def _while_loop(frame: Frame, node: ast.While, execute: Execute) -> None:
     forget(frame, node.body)
     if any(isinstance(n, ast.NamedExpr) for n in ast.walk(node.test)):
         return _unroll_while(frame, node, execute)
-    before = dict(frame.variables)
-    value = test(frame, node.test)
-    if any(is_ref(name) and frame.variables.get(name) is not one for name, one in before.items()):
-        # The condition changes an object: it is evaluated as often as Python does.
-        frame.scope.variables = before
+    value, changes, writes = _tried(frame, node.test)
+    if changes:  # it is evaluated as often as Python does
         return _unroll_while(frame, node, execute)
+    if writes and frame.graph.island is None:
+        return _rotated(frame, node, execute)
     if isinstance(value, Static | Group) and not truth(frame, node.test, value):
         return
     if isinstance(value, Group):
@@ -315,6 +315,50 @@ def _while_loop(frame: Frame, node: ast.While, execute: Execute) -> None:
         None,
         execute,
     )
+
+
+class _Tried(Exception):
+    """Ends an attempt of which only the kind of the value is wanted."""
+
+
+def _tried(frame: Frame, condition: ast.expr) -> tuple[Value, bool, bool]:
+    """What a condition is before the loop, whether it changes an object, and whether it writes an array.
+
+    Nothing of it remains: `while xs.pop() < 1`.
+    """
+    before = dict(frame.variables)
+    value: Value = Static(None)
+    changes = writes = False
+    with suppress(_Tried), attempt(frame), frame.graph.journal() as written:
+        value = test(frame, condition)
+        changes = any(is_ref(name) and frame.variables.get(name) is not one for name, one in before.items())
+        writes = bool(written)
+        raise _Tried
+    return value, changes, writes
+
+
+def _rotated(frame: Frame, node: ast.While, execute: Execute) -> None:
+    """A loop whose condition writes arrays: it is evaluated before the loop and at the end of each iteration.
+
+    while step(x) < tol: body      ->      go = step(x) < tol
+                                           while go: body; go = step(x) < tol
+    """
+    going = frame.graph.new_name(".going")
+
+    def decide() -> ast.stmt:
+        holds = ast.UnaryOp(ast.Not(), ast.UnaryOp(ast.Not(), node.test))
+        made = ast.Assign([ast.Name(going, ast.Store())], holds)
+        return ast.fix_missing_locations(ast.copy_location(made, node.test))
+
+    again = [decide()]
+    if stops := stops_of(node):
+        again = [ast.copy_location(ast.If(without(stops, node), again, []), node)]
+    loop = copy(node)
+    loop.test = ast.copy_location(ast.Name(going, ast.Load()), node.test)
+    loop.body = [*node.body, *again]
+    execute(frame, [decide()])
+    _while_loop(frame, loop, execute)
+    frame.variables.pop(going, None)
 
 
 def _unroll_while(frame: Frame, node: ast.While, execute: Execute) -> None:
