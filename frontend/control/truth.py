@@ -9,7 +9,7 @@ from ..frame.instances import has_attributes
 from ..frame.objects import refuse_changes
 from ..frame.outside import length
 from ..frame.recursion import truth_of_object
-from ..interface.errors import ShapeError, kind_of
+from ..interface.errors import ShapeError
 from ..interface.static_values import TRUTH
 from ..values import arithmetic as arith
 from ..values.list_counts import counted
@@ -137,4 +137,4 @@ def _truth_of_object(frame: Frame, node: ast.expr, value: Static) -> bool:
     try:
         return bool(value.value)
     except (TypeError, ValueError) as error:
-        frame.fail(node, str(error), None, kind_of(error))
+        frame.fail_as(node, error, str(error))

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from ...dialects.diagnostic import NestorError
 from ..interface.captured import Captured, Step
-from ..interface.errors import UnboundError, UndefinedNameError, UnsupportedError
+from ..interface.errors import UnboundError, UndefinedNameError, UnsupportedError, kind_of
 from ..interface.source import FunctionSource
 from ..values.checks import check, fail
 from ..values.graph import Graph, NamePlace
@@ -71,6 +71,15 @@ class Frame:
         error: type[NestorError] = UnsupportedError,
     ) -> NoReturn:
         raise error(message, self.source.shown(node), hint=hint)
+
+    def fail_as(
+        self, node: ast.AST, raised: Exception, message: str | None = None, hint: str | None = None
+    ) -> NoReturn:
+        """What Python raises, with its arguments."""
+        shown = f"{type(raised).__name__}: {raised}" if message is None else message
+        error = kind_of(raised)(shown, self.source.shown(node), hint=hint)
+        error.args = raised.args
+        raise error
 
     def lookup(self, node: ast.Name) -> Value:
         """The value of a name: a variable, else a global, which calls look at again."""

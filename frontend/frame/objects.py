@@ -23,9 +23,7 @@ from ..interface.errors import (
     DTypeError,
     IndexRangeError,
     ListGrows,
-    MissingKeyError,
     UnsupportedError,
-    kind_of,
 )
 from ..interface.parameters import bound
 from ..values.arithmetic import refuse_own_code, require_static
@@ -122,7 +120,7 @@ def change_made(
     try:
         result = operate(changed, *given)
     except Exception as error:
-        frame.fail(node, f"{type(error).__name__}: {error}", None, kind_of(error))
+        frame.fail_as(node, error)
     graph.made_objects[id(changed)] = changed
     graph.made_refs[id(changed)] = ref
     graph.changed_made.add(ref)
@@ -239,10 +237,7 @@ def position_of(frame: Frame, node: ast.AST, group: Group, key: Value, message: 
         assert group.names is not None
         name = key_of(frame, node, key)
         if name not in group.names:
-            hint = f"its keys are {list(group.names)}"
-            error = MissingKeyError(f"KeyError: {name!r}", frame.source.shown(node), hint=hint)
-            error.args = (name,)  # as Python's has
-            raise error
+            frame.fail_as(node, KeyError(name), hint=f"its keys are {list(group.names)}")
         return group.names.index(name)
     if is_dataclass(group.kind):
         frame.fail(node, f"{describe(group)} is not subscriptable", None, DTypeError)

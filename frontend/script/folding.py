@@ -11,7 +11,6 @@ from typing import Any
 from ..frame.frame import Frame
 from ..frame.objects import made_anew
 from ..frame.outside import entries, has_item, item
-from ..interface.errors import kind_of
 from ..interface.static_values import OPERATIONS, TEXT
 from ..interface.versioned import is_own
 from ..values.arithmetic import refuse_own_code
@@ -96,7 +95,7 @@ def fold(frame: Frame, node: ast.Call, target: Any, args: list[Value], kwargs: d
     try:
         result = target(*given[: len(args)], **dict(zip(kwargs, given[len(args) :], strict=True)))
     except Exception as error:
-        frame.fail(node, f"{type(error).__name__}: {error}", None, kind_of(error))
+        frame.fail_as(node, error)
     is_own = [isinstance(v, Group) for v in values]
     if any(repr(a) != repr(b) for own, a, b in zip(is_own, given, before, strict=True) if own):
         message = f"{name_of(target)}() changes its argument, which is not supported"

@@ -331,7 +331,7 @@ def _count(frame: Frame, node: Any, owner: Group, value: Value) -> Value:
 def _popitem(frame: Frame, node: Any, owner: Group) -> Value:
     assert owner.names is not None
     if not owner.names:
-        frame.fail(node, "KeyError: 'popitem(): dictionary is empty'", None, DTypeError)
+        frame.fail_as(node, KeyError("popitem(): dictionary is empty"))
     last = Group((Static(owner.names[-1]), owner.items[-1]))
     change(frame, node, owner, owner.items[:-1], owner.names[:-1])
     return last

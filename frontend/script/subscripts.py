@@ -14,7 +14,7 @@ from ..frame.frame import Frame
 from ..frame.instances import has_attributes
 from ..frame.objects import MUTATORS, position_of
 from ..frame.recursion import evaluate
-from ..interface.errors import DTypeError, IndexRangeError, Respecialise, kind_of
+from ..interface.errors import DTypeError, IndexRangeError, Respecialise
 from ..values import arithmetic as arith
 from ..values.arithmetic import refuse_own_code
 from ..values.checks import check
@@ -285,8 +285,7 @@ def _element(frame: Frame, node: ast.Subscript, owner: Any, index: Any) -> Value
     except (NestorError, Respecialise):
         raise
     except Exception as error:
-        known = isinstance(error, IndexError)
-        frame.fail(node, str(error) if known else f"{type(error).__name__}: {error}", None, kind_of(error))
+        frame.fail_as(node, error, str(error) if isinstance(error, IndexError) else None)
 
 
 def _known_index(frame: Frame, node: ast.expr) -> Any:

@@ -54,7 +54,7 @@ def with_jumps(a):
 
 def of_two_parts(a):
     total = a * 1
-    while advance(a) < 5 and advance(a[1:]) < 4 or a[0] < 2:
+    while (advance(a) < 5 and advance(a[1:]) < 4) or a[0] < 2:
         total = total + a
     return total
 

@@ -221,3 +221,27 @@ def test_derivatives_raise_an_exception_that_is_certain(mode):
 
     with pytest.raises(IndexError):
         MODES[mode](f, np.ones(3))
+
+
+def test_exceptions_that_are_known_at_once_have_the_arguments_of_python():
+    def of_a_set(n):
+        numbers = {1, 2}
+        numbers.remove(n)
+        return sorted(numbers)
+
+    def of_a_dict(n):
+        return {1: 2.0}[n]
+
+    def of_popitem(n):
+        left = {}
+        return left.popitem()
+
+    def of_a_call(n):
+        return int("x1") + n
+
+    for function in (of_a_set, of_a_dict, of_popitem, of_a_call):
+        with pytest.raises(Exception) as expected:  # noqa: PT011
+            function(3)
+        with pytest.raises(expected.type) as found:
+            nt.jit(function)(3)
+        assert found.value.args == expected.value.args
