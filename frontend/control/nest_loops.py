@@ -576,7 +576,7 @@ def _one_of(frame: Frame, chosen: Value, values: Sequence[Value]) -> Array:
             continue
         buffer = value.buffer
         array.buffer.borrowed = array.buffer.borrowed or buffer.borrowed or buffer.name or "another array"
-        array.buffer.lenders += buffer.lenders or ((buffer.origin or (buffer, buffer.age)),)
+        array.buffer.may_be(buffer.lenders or [buffer.origin or (buffer, buffer.age)])
     array.buffer.frozen = f"this array, which is '{array.buffer.borrowed}' on some paths only,"
     return array
 

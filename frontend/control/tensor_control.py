@@ -296,7 +296,7 @@ def _freeze_kept(frame: Frame, carried: _Carried) -> None:
             buffer = arrays[name].buffer
             buffer.frozen = _on_some_paths(name, whose)
             buffer.borrowed = whose
-            buffer.lenders += lenders
+            buffer.may_be(lenders)
 
 
 def _freeze_joined(frame: Frame, carried: _Carried) -> None:
@@ -306,7 +306,7 @@ def _freeze_joined(frame: Frame, carried: _Carried) -> None:
         for name, other in (pair, pair[::-1]):
             if name in arrays and other in arrays:
                 buffer, lender = arrays[name].buffer, arrays[other].buffer
-                buffer.lenders = (*buffer.lenders, (lender, lender.age))
+                buffer.may_be([(lender, lender.age)])
 
 
 MOST_ATTEMPTS = 6
@@ -571,7 +571,7 @@ def _freeze(
             buffer = new[name].buffer
             buffer.frozen = _on_some_paths(name, whose)
             buffer.borrowed = whose
-            buffer.lenders += _lenders(array.buffer, carried)
+            buffer.may_be(_lenders(array.buffer, carried))
 
 
 def _is_seen(frame: Frame, array: Array, name: str, before: dict[str, Value]) -> bool:

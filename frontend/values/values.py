@@ -180,6 +180,10 @@ class Buffer:
         """Counts the writes to its memory: those to arguments that overlap it are such."""
         return sum([b.version for b in self.overlapping]) if self.overlapping else self.version
 
+    def may_be(self, lenders: Sequence[tuple[Buffer, int]]) -> None:
+        """On some path it is one of these, of these ages."""
+        self.lenders = tuple(dict.fromkeys((*self.lenders, *lenders)))
+
 
 @dataclass(frozen=True, eq=False)
 class Axis:

@@ -8,6 +8,7 @@ import nestor as nt
 import numpy as np
 import pytest
 from nestor.frontend.script import statements
+from nestor.frontend.values.values import Buffer
 
 X = np.random.default_rng(0).random(12)
 P = np.random.default_rng(1).random((20, 4))
@@ -153,3 +154,35 @@ def test_what_a_loop_carried_for_other_types_is_not_taken_over():
     (_, expected), _ = local_types(X, 9)
     assert (second, type(second)) == (expected, int)
     assert isinstance(first, tuple) and first[1] == 13.5
+
+
+def rows_of_some_iterations(t, a, n, tol):
+    v, k = a * 0.5, 0
+    for row in t:
+        row[-1] += tol
+        k += 1
+        if np.all(t.sum(axis=0) > n):
+            return k, a.sum()
+        for other in t:
+            other *= 0.4
+            if np.any(v < 0.5):
+                continue
+            if 0 < k < n:
+                v = other
+            k += 1
+    return k, n + 1.0
+
+
+def test_arrays_that_a_variable_may_be_are_kept_once(monkeypatch):
+    most = [0]
+    may_be = Buffer.may_be
+
+    def counting(buffer, lenders):
+        may_be(buffer, lenders)
+        most[0] = max(most[0], len(buffer.lenders))
+
+    monkeypatch.setattr(Buffer, "may_be", counting)
+    t, a = np.random.default_rng(3).random((3, 3)) * 0.1, np.ones(3)
+    want = rows_of_some_iterations(t.copy(), a, 3, 0.5)
+    assert nt.jit(rows_of_some_iterations, dynamic=True)(t, a, 3, 0.5) == want
+    assert 0 < most[0] < 60
