@@ -116,7 +116,7 @@ def negation(condition: CExpr) -> CExpr:
 def typed_literal(p: Printer, type: Attribute, expr: CExpr) -> CExpr:
     """min and max are overloaded: a literal must have the type of the other operand."""
     if isinstance(type, IndexType) and p.types.index_bits == 64 and expr.is_literal:
-        return join(f"{expr.text}LL", expr.precedence, expr)
+        return join(f"{plain(expr).text}LL", expr.precedence, expr)
     return expr
 
 
