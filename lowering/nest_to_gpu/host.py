@@ -72,6 +72,12 @@ class HostBody(NestBody):
         self.pending: list[Operation] = []
         """Statements that await the launch they share."""
 
+    def block(self, block: Block) -> None:
+        """Lower a block of the host's. What it reads back from the device is known in it, and not behind it."""
+        outside = dict(self.deferred)
+        super().block(block)
+        self.deferred = outside
+
     def operation(self, op: Operation) -> None:
         if isinstance(op, StoreOp | AccumulateOp):
             self.pending.append(op)

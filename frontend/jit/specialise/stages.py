@@ -115,6 +115,7 @@ def text_of(module: ModuleOp, level: str, schedule: Schedule = None, machine: st
     if level == "cuda" or level == "ptx":
         from ....lowering.cuda_c.emit import emit_cuda
 
+        check_dominance(lowered, "the lowering to GPUs")
         with stage("the emitter of CUDA C", lowered):
             source = emit_cuda(lowered)
         return source if level == "cuda" else _ptx(source)
@@ -394,6 +395,7 @@ class _Versions:
         if found is None:
             module, name, schedule, machine = self._program
             lowered = lowered_copy(module, (pipeline,), schedule, machine)
+            check_dominance(lowered, "the lowering to GPUs")
             host = _function(lowered, name)
             outputs = len(host.body.block.args) - len(_function(module, name).body.block.args)
             found = self._made[pipeline] = self._make_engine(lowered, outputs), _sites(host)

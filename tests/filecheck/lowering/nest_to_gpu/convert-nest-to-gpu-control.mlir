@@ -80,3 +80,38 @@ func.func @branch(%x: memref<?xf32> {nest.role = "inout"}, %flag: memref<i8>) {
   }
   func.return
 }
+
+// -----
+
+// What a branch reads back from the device is known in the branch only: the next one reads it again.
+// CHECK-LABEL: func.func @read_in_two_branches
+// CHECK: scf.if %first {
+// CHECK:   [[A:%.*]] = memref.load %m[] : memref<f32>
+// CHECK:   arith.cmpf ogt, [[A]]
+// CHECK: }
+// CHECK: scf.if %second {
+// CHECK:   [[B:%.*]] = memref.load %m[] : memref<f32>
+// CHECK:   arith.cmpf ogt, [[B]]
+// CHECK: }
+func.func @read_in_two_branches(%x: memref<?xf32> {nest.role = "inout"}, %m: memref<f32>, %first: i1, %second: i1) {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1.0 : f32
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  %a = nest.load %m[] : memref<f32>
+  %c = arith.cmpf ogt, %a, %one : f32
+  nest.if %first {
+    nest.if %c {
+      nest.for "i" %i = 0 to %n {
+        nest.store "x" %one, %x[%i] : memref<?xf32>
+      }
+    }
+  }
+  nest.if %second {
+    nest.if %c {
+      nest.for "i" %i = 0 to %n {
+        nest.store "x" %one, %x[%i] : memref<?xf32>
+      }
+    }
+  }
+  func.return
+}
