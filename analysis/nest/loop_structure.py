@@ -13,6 +13,7 @@ from ...dialects.affine import AffineList
 from ...dialects.diagnostic import fail
 from ...dialects.nest import AccumulateOp, ForOp, IndexOp, StoreOp
 from ...dialects.walk import walk_kind
+from .check_sites import raises
 
 
 def functions(module: ModuleOp, name: str | None = None) -> list[FuncOp]:
@@ -113,13 +114,13 @@ def perfect_band(loop: ForOp) -> list[ForOp]:
 
 
 def may_fail(loop: ForOp) -> Operation | None:
-    """An operation below `loop` that can stop the kernel (a checked index, an assertion), if there is one."""
+    """An operation below `loop` that can stop the kernel (a checked index, an assertion, a `raise`), if there is one."""
     return next((op for op in loop.walk() if is_check(op)), None)
 
 
 def is_check(op: Operation) -> bool:
-    """Whether `op` can stop the kernel."""
-    return isinstance(op, IndexOp) or op.name == "cf.assert"
+    """Whether `op` can stop the kernel: a checked index, an assertion, a `raise`."""
+    return isinstance(op, IndexOp) or op.name == "cf.assert" or raises(op)
 
 
 def trip_count(loop: ForOp) -> AffineList | None:

@@ -361,3 +361,17 @@ def test_no_warning_of_an_exception_that_is_not_raised():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert outcome(nt.jit(under_a_condition), (1,))[0] == 2
+
+
+def in_a_loop_of_nothing_else(a, n, m):
+    for i in range(n):
+        if i > m:
+            raise ValueError("many", i)
+    return a.sum()
+
+
+@names
+def test_raised_with_a_number_in_a_loop_that_does_nothing_else(options):
+    compiled, a = nt.jit(in_a_loop_of_nothing_else, **options), array(1, 2, 3)
+    for n, m in ((5, 9), (5, 2), (0, 0), (40, 7)):
+        assert outcome(compiled, (a, n, m)) == outcome(in_a_loop_of_nothing_else, (a, n, m))

@@ -153,3 +153,19 @@ func.func @chunks_that_overlap(%n: index, %size: index, %x: f32, %y: memref<?xf3
   }
   func.return
 }
+
+// -----
+
+func.func private @nestor_raise_1(index)
+
+func.func @raising(%n: index, %c: i1, %x: f32, %y: memref<?xf32>) {
+  // expected-error @below {{cannot parallelize the loop "i": an operation in it can stop the kernel}}
+  nest.for "i" %i = 0 to %n {
+    nest.store "y" %x, %y[%i] : memref<?xf32>
+    nest.if %c {
+      // expected-note @below {{this check can fail}}
+      func.call @nestor_raise_1(%i) {nestor.kind = "Raised", nestor.raises = 1 : i64} : (index) -> ()
+    }
+  }
+  func.return
+}
