@@ -108,3 +108,22 @@ def test_lanes_of_an_outer_loop_that_add_to_one_sum_are_no_refused_step():
     assert not any(NOT_TAKEN in said.message for said in heard)
     np.testing.assert_allclose(value, f(X[:3, :4], B[:7]))
     np.testing.assert_allclose(gradient, np.cos(0.3 * (X[:3, :4, None] * B[:2])) @ (0.3 * B[:2]))
+
+
+@pytest.mark.parametrize("options", [{}, {"dynamic": True}, {"target": "cuda-sim"}])
+def test_elements_written_from_the_end_and_read_round_have_gradients(options):
+    """On the processor it was refused: "cannot parallelize the loop i: an anti dependence on t"."""
+
+    def f(x, n):
+        v = x.copy()
+        for i in range(n):
+            v[-i - 1] = np.sin(x[i * 2 % len(x)])
+        return (v * x).sum()
+
+    x = np.arange(1.0, 6.0)
+    for n in (4, 5, 0):
+        value, gradient = nt.jit(nt.value_and_grad(f), **options)(x, n)
+        np.testing.assert_allclose(value, f(x, n))
+        steps = np.eye(5) * 1e-6
+        differences = [(f(x + step, n) - f(x - step, n)) / 2e-6 for step in steps]
+        np.testing.assert_allclose(gradient, differences, rtol=1e-6, atol=1e-8)
