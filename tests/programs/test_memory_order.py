@@ -175,3 +175,34 @@ def test_views_of_local_arrays_are_laid_out():
     backwards, repeated = nt.jit(f)(R)
     assert [v.tolist() for v in (backwards, repeated)] == [v.tolist() for v in f(R)]
     assert backwards.strides == (16, 8) and repeated.strides == (24, 8) and not repeated.flags.writeable
+
+
+def axes_in_memory(array):
+    """The axes longer than 1, the outermost first."""
+    return sorted([k for k in range(array.ndim) if array.shape[k] > 1], key=lambda k: -abs(array.strides[k]))
+
+
+REDUCED = {
+    "max": lambda a: a.max(axis=0, keepdims=True),
+    "sum of two axes": lambda a: a.sum(axis=(1, 2), keepdims=True),
+    "mean": lambda a: a.mean(axis=1, keepdims=True),
+    "var": lambda a: np.var(a, axis=0, keepdims=True),
+    "any": lambda a: np.any(a > 3, axis=2, keepdims=True),
+    "argmax": lambda a: np.argmax(a, axis=0),
+    "argmin, axes kept": lambda a: np.argmin(a, axis=1, keepdims=True),
+    "nanmean": lambda a: np.nanmean(a, axis=0),
+    "nanmean, axes kept": lambda a: np.nanmean(a, axis=0, keepdims=True),
+    "nanargmax": lambda a: np.nanargmax(a, axis=2, keepdims=True),
+    "computed with": lambda a: np.where(a > a.max(axis=0, keepdims=True) - 3, a, 0.0),
+    "computed from": lambda a: np.sqrt(a.max(axis=0, keepdims=True)) * 2,
+}
+
+
+@pytest.mark.parametrize("name", REDUCED)
+def test_reductions_keep_the_memory_order(name):
+    function, compiled = REDUCED[name], nt.jit(REDUCED[name])
+    a = np.arange(80.0).reshape(2, 5, 8)
+    for x in (a, np.asfortranarray(a), a.transpose(1, 0, 2), a.transpose(2, 0, 1)[:, ::-1]):
+        want, got = function(x), compiled(x)
+        np.testing.assert_allclose(got, want)
+        assert axes_in_memory(got) == axes_in_memory(want)

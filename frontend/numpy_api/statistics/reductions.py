@@ -109,7 +109,7 @@ def _reduce_tensor(
     if keep:
         one = tuple([type(e)(1) if k in axes else e for k, e in enumerate(tensor.extents)])
         along = [k for k in range(len(one)) if k not in axes]
-        result = replace(broadcast(graph, result, one, along), order=None)
+        result = replace(broadcast(graph, result, one, along), order=tensor.order)
     return as_array(result) if result.extents else result
 
 
@@ -293,7 +293,9 @@ def place_of(
     last = Static(dtype.type(np.iinfo(dtype).max))
     candidates = emit(graph, ELEMENTWISE["select"], [found, index, last], (BOOL, dtype, dtype))
     place = reduction(graph, "minimum", candidates, dtype, where, keepdims)
-    return place if dtype == INT else convert(graph, place, INT)
+    if not extents_of(place):
+        return place if dtype == INT else convert(graph, place, INT)
+    return as_array(replace(convert(graph, place, INT), order=None))  # row-major, whatever the order of `a`
 
 
 def _index_dtype(graph: Graph, a: Value, axes: tuple[int, ...]) -> np.dtype:
@@ -391,7 +393,9 @@ def count_of(
     mask = mask_of(graph, where, a)
     if mask is not None:
         extents = broadcast_extents(graph, [extents_of(a), extents_of(mask)])
-        ones = replace(broadcast(graph, convert(graph, mask, BOOL), extents), order=None)
+        flags = convert(graph, mask, BOOL)
+        order = flags.order if len(flags.extents) == len(extents) else None
+        ones = replace(broadcast(graph, flags, extents), order=order)
         return reduction(graph, "add", as_array(ones) if extents else ones, INT, axis, keepdims)
     axes = axes_of(graph, a, axis)
     if len(axes) == len(extents_of(a)):

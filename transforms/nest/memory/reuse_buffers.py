@@ -196,11 +196,38 @@ def _is_ordered(first: Access, second: Access, in_text: bool, order: Order) -> b
     assert first.indices is not None and second.indices is not None
     if in_text and equal_in_one_iteration(first.indices, second.indices, band):
         return True
+    if not _varies(first, band) and not _varies(second, band):
+        return False
     if order == "kept":
         from ....analysis.nest.sets.producers import runs_before
 
         return not _may_meet(first, second, lambda s, t: runs_before(band, t, s, not in_text))
     return in_text and not _may_meet(first, second, lambda s, t: _is_apart(band, s, t))
+
+
+def _varies(access: Access, band: Sequence[ForOp]) -> bool:
+    """Whether the elements that it touches may depend on the iteration of the band.
+
+    Where those of neither of two do, each iteration touches them again: cheap, of thousands of pairs in a long loop.
+    """
+    if access.where is not None:
+        return True
+    ops = [op for op in _ancestors(access.op) if isinstance(op, ForOp | IfOp)]
+    if any(isinstance(op, IfOp) for op in ops):
+        return True
+    counters, band_counters = {op.iv: op for op in ops}, {loop.iv for loop in band}
+    assert access.indices is not None
+    pending, seen = list(access.indices.operands), set[SSAValue]()
+    while pending:
+        value = pending.pop()
+        if value in band_counters:
+            return True
+        if value in counters and value not in seen:
+            pending += [*counters[value].lower.operands, *counters[value].upper.operands]
+        elif value not in counters and isinstance(value.owner, Operation) and value.owner.parent_op() in ops:
+            return True  # computed in a loop
+        seen.add(value)
+    return False
 
 
 def _is_apart(band: Sequence[ForOp], first: Moment, second: Moment) -> str:
