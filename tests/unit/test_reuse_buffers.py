@@ -142,3 +142,34 @@ func.func @f(%out: memref<5xf32> {{nest.role = "out"}}) {{
     monkeypatch.setattr(module, "_Places", Places)
     assert reuse_buffers(function, "free") == 0  # the element may be read as late as in the loop that writes
     assert lookups[0] < 200
+
+
+def in_a_loop(buffers: int) -> str:
+    """Each iteration fills so many buffers, one from the other."""
+    names = [f"%b{k}" for k in range(buffers)]
+    lines = [f'  {name} = nest.alloc "b{k}" : memref<6xf32>' for k, name in enumerate(names)]
+    lines.append('  nest.for "t" %t = 0 to %n {')
+    for k, (source, target) in enumerate(itertools.pairwise(["%x", *names, "%out"])):
+        lines += [
+            f'    nest.for "i{k}" %i{k} = 0 to 6 {{',
+            f"      %v{k} = nest.load {source}[%i{k}] : memref<6xf32>",
+            f'      nest.store "b{k}" %v{k}, {target}[%i{k}] : memref<6xf32>',
+            "    }",
+        ]
+    arguments = '%n: index, %x: memref<6xf32>, %out: memref<6xf32> {nest.role = "inout"}'
+    return "\n".join([f"func.func @f({arguments}) {{", *lines, "  }", "  func.return", "}"])
+
+
+@pytest.mark.parametrize("order", ["kept", "free"])
+def test_buffers_that_each_iteration_fills_are_told_apart_without_questions(order: Order, monkeypatch):
+    asked = [0]
+    may_meet = module._may_meet
+
+    def counting(*arguments):
+        asked[0] += 1
+        return may_meet(*arguments)
+
+    monkeypatch.setattr(module, "_may_meet", counting)
+    function = next(iter(parse_module(in_a_loop(20), "long").body.block.ops))
+    assert reuse_buffers(function, order) == 0
+    assert asked[0] == 0

@@ -37,7 +37,7 @@ through views stay as they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -106,12 +106,28 @@ class _Places:
 
 
 @dataclass(frozen=True, eq=False)
+class _Use:
+    """An access, its number in the function and what is around it, outermost first: `around[0]` is in the function."""
+
+    number: int
+    access: Access
+    around: tuple[Operation, ...]
+    counters: frozenset[SSAValue] | None
+    """The variables of loops that say which elements it touches; None where more than these says it."""
+
+    @property
+    def nest(self) -> Operation:
+        """What is outermost around it."""
+        return self.around[0]
+
+
+@dataclass(frozen=True, eq=False)
 class _Life:
-    """A buffer with its accesses in order: their numbers in the function, and what is outermost around them, `nests`."""
+    """A buffer with its accesses in order, and what is outermost around them, `nests`."""
 
     buffer: SSAValue
     extents: tuple[Hashable, ...]
-    accesses: list[tuple[int, Access, Operation]]
+    uses: list[_Use]
     nests: frozenset[Operation]
     is_result: bool = False
 
@@ -119,24 +135,24 @@ class _Life:
         """Whether every access to an element comes before any write of that element of `other`."""
         if self.is_result:
             return False
-        writes = [one for one in other.accesses if one[1].writes]
-        if not writes or not self.accesses:
+        writes = [use for use in other.uses if use.access.writes]
+        if not writes or not self.uses:
             return True
-        first_write, last_access = min(number for number, _, _ in writes), self.accesses[-1][0]
+        first_write, last_access = min(use.number for use in writes), self.uses[-1].number
         if self.nests.isdisjoint(other.nests) and (last_access < first_write or order == "free"):
             return last_access < first_write
         if order == "free" and any(
-            number >= write and nest is not other_nest
-            for number, _, nest in self.accesses
-            if number >= first_write
-            for write, _, other_nest in writes
+            use.number >= write.number and use.nest is not write.nest
+            for use in self.uses
+            if use.number >= first_write
+            for write in writes
         ):
             return False
         return all(
-            _is_ordered(access, write, first < second, order)
-            for first, access, nest in self.accesses
-            for second, write, other_nest in writes
-            if nest is other_nest or first >= second
+            _is_ordered(use, write, order)
+            for use in self.uses
+            for write in writes
+            if use.nest is write.nest or use.number >= write.number
         )
 
 
@@ -159,15 +175,38 @@ def _life(buffer: SSAValue, places: _Places, order: Order, is_result: bool = Fal
         for op in users
     ):
         return None
-    accesses = [
-        (_position(op, places, order), access, places.outermost[op])
+    uses = [
+        _use(_position(op, places, order), access)
         for op in users
         for access in _accesses_of(op, buffer)
         if access.buffer is buffer
     ]
     extents = tuple(extent_key(buffer, axis) for axis in range(buffer.type.get_num_dims()))
-    accesses.sort(key=lambda one: one[0])
-    return _Life(buffer, extents, accesses, frozenset(nest for _, _, nest in accesses), is_result)
+    uses.sort(key=lambda use: use.number)
+    return _Life(buffer, extents, uses, frozenset(use.nest for use in uses), is_result)
+
+
+def _use(number: int, access: Access) -> _Use:
+    around = [access.op]
+    while not isinstance(parent := around[-1].parent_op(), FuncOp | ModuleOp | None):
+        around.append(parent)
+    return _Use(number, access, tuple(around[::-1]), _counters(access, around))
+
+
+def _counters(access: Access, around: Sequence[Operation]) -> frozenset[SSAValue] | None:
+    """The variables of the loops around an access that its indices are made of, with those of their bounds."""
+    if access.indices is None or access.where is not None or any(isinstance(op, IfOp) for op in around):
+        return None
+    loops = {op.iv: op for op in around if isinstance(op, ForOp)}
+    pending, found = list(access.indices.operands), set[SSAValue]()
+    while pending:
+        value = pending.pop()
+        if value in loops and value not in found:
+            found.add(value)
+            pending += [*loops[value].lower.operands, *loops[value].upper.operands]
+        elif value not in loops and isinstance(value.owner, Operation) and value.owner.parent_op() in around:
+            return None  # computed in a loop
+    return frozenset(found)
 
 
 def _position(op: Operation, places: _Places, order: Order) -> int:
@@ -182,21 +221,20 @@ def _accesses_of(op: Operation, buffer: SSAValue) -> list[Access]:
     return [Access(op, WRITE, buffer, None)] if OUTLINED in op.attributes else accesses_of(op)
 
 
-def _is_ordered(first: Access, second: Access, in_text: bool, order: Order) -> bool:
-    """Whether one element is touched by `first` before `second`; `in_text` says whether it is before it."""
-    around_first = set(_ancestors(first.op))
-    shared = [op for op in _ancestors(second.op) if op in around_first][::-1]
+def _is_ordered(one: _Use, other: _Use, order: Order) -> bool:
+    """Whether one element is touched by `one` before `other`."""
+    first, second, in_text = one.access, other.access, one.number < other.number
+    shared = [op for op, same in zip(one.around, other.around, strict=False) if op is same]
     band = [op for op in shared if isinstance(op, ForOp)]
-    if any(not isinstance(op, (ForOp, IfOp, scf.IfOp, FuncOp)) for op in shared):
+    if any(not isinstance(op, (ForOp, IfOp, scf.IfOp)) for op in shared if op is not first.op):
         return False
     if first.indices is None or second.indices is None:
         return in_text and not band
     if not band:
         return in_text or (order == "kept" and not _may_meet(first, second, lambda s, t: "true"))
-    assert first.indices is not None and second.indices is not None
     if in_text and equal_in_one_iteration(first.indices, second.indices, band):
         return True
-    if not _varies(first, band) and not _varies(second, band):
+    if _are_in_each(one, other, band):
         return False
     if order == "kept":
         from ....analysis.nest.sets.producers import runs_before
@@ -205,29 +243,11 @@ def _is_ordered(first: Access, second: Access, in_text: bool, order: Order) -> b
     return in_text and not _may_meet(first, second, lambda s, t: _is_apart(band, s, t))
 
 
-def _varies(access: Access, band: Sequence[ForOp]) -> bool:
-    """Whether the elements that it touches may depend on the iteration of the band.
-
-    Where those of neither of two do, each iteration touches them again: cheap, of thousands of pairs in a long loop.
-    """
-    if access.where is not None:
-        return True
-    ops = [op for op in _ancestors(access.op) if isinstance(op, ForOp | IfOp)]
-    if any(isinstance(op, IfOp) for op in ops):
-        return True
-    counters, band_counters = {op.iv: op for op in ops}, {loop.iv for loop in band}
-    assert access.indices is not None
-    pending, seen = list(access.indices.operands), set[SSAValue]()
-    while pending:
-        value = pending.pop()
-        if value in band_counters:
-            return True
-        if value in counters and value not in seen:
-            pending += [*counters[value].lower.operands, *counters[value].upper.operands]
-        elif value not in counters and isinstance(value.owner, Operation) and value.owner.parent_op() in ops:
-            return True  # computed in a loop
-        seen.add(value)
-    return False
+def _are_in_each(one: _Use, other: _Use, band: Sequence[ForOp]) -> bool:
+    """Whether each iteration of the band touches the same elements by both: cheap, for thousands of pairs in long loops."""
+    if one.counters is None or other.counters is None:
+        return False
+    return not any(loop.iv in one.counters or loop.iv in other.counters for loop in band)
 
 
 def _is_apart(band: Sequence[ForOp], first: Moment, second: Moment) -> str:
@@ -248,15 +268,11 @@ def _may_meet(first: Access, second: Access, condition: Callable[[Moment, Moment
 
 def _outermost_loop(op: Operation) -> Operation:
     """The outermost loop around `op`, itself when there is none."""
-    return next((o for o in list(_ancestors(op))[::-1] if isinstance(o, ForOp)), op)
-
-
-def _ancestors(op: Operation) -> Iterator[Operation]:
-    """The operations around `op` up to its function, innermost first."""
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, ModuleOp):
-        yield parent
+    found, parent = op, op.parent_op()
+    while parent is not None:
+        found = parent if isinstance(parent, ForOp) else found
         parent = parent.parent_op()
+    return found
 
 
 # ---- buffers that share memory ----------------------------------------------------------------------

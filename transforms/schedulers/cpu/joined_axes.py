@@ -40,8 +40,9 @@ from .vectors import outermost_loops
 def join_axes(function: FuncOp, steps: Steps) -> None:
     """Lay matrices that are read as if two of their axes were one out that way, or copy them for products that do."""
     for alloc in [op for op in function.walk() if isinstance(op, AllocOp)]:
-        if _is_named(alloc.memref, function):
-            _lay_out(alloc, steps)
+        layout = _joined_layout(alloc)
+        if layout is not None and _is_named(alloc.memref, function):
+            steps.do(transform_layout, alloc, layout=layout)
     for nest in list(outermost_loops(function)):
         for buffer in _worth_copies(perfect_band(nest)):
             if _is_named(buffer, function):
@@ -53,8 +54,8 @@ def _is_named(buffer: SSAValue, function: FuncOp) -> bool:
     return [buffer_name(other) for other in buffers_in(function)].count(buffer_name(buffer)) == 1
 
 
-def _lay_out(alloc: AllocOp, steps: Steps, anywhere: bool = False) -> None:
-    """Join two axes that a load reads as one: where the second is the last one, whose elements stay side by side, or any."""
+def _joined_layout(alloc: AllocOp, anywhere: bool = False) -> str | None:
+    """Joins two axes that a load reads as one: the second is the last one, whose elements stay side by side, or any."""
     for use in alloc.memref.uses:
         load = use.operation
         axes = _joined(load) if isinstance(load, LoadOp) else None
@@ -62,8 +63,8 @@ def _lay_out(alloc: AllocOp, steps: Steps, anywhere: bool = False) -> None:
             continue
         layout = _layout(alloc, *axes)
         if why_not_transform_layout(alloc, layout) is None:
-            steps.do(transform_layout, alloc, layout=layout)
-            return
+            return layout
+    return None
 
 
 def _joined(load: LoadOp) -> tuple[int, int] | None:
@@ -133,5 +134,7 @@ def _copy_for(nest: ForOp, buffer: SSAValue, steps: Steps) -> None:
     unit = steps.do(add_unit_loop, nest, name="joined")
     if why_not_cache_read(buffer, unit) is None:
         copy, _ = steps.do(cache_read, buffer, unit, name="joined")
-        _lay_out(copy, steps, anywhere=True)
+        layout = _joined_layout(copy, anywhere=True)
+        if layout is not None:
+            steps.do(transform_layout, copy, layout=layout)
     steps.do(remove_unit_loop, unit)
