@@ -15,7 +15,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-gpu bench-gpu test-all test-slow test-whole test-times test-lit test-unit test-math-sweep lint format bench bench-schedules golden docs clean
+.PHONY: help demo test test-gpu bench-gpu test-all test-slow test-drawn test-whole test-times test-lit test-unit test-math-sweep lint format bench bench-schedules golden docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,13 +43,17 @@ test-all: $(VENV)/installed ## all of them, the large and slow cases too
 
 # What fails is run once more by itself, and is red when it fails again.
 MINUTES ?= 60
-test-slow: $(VENV)/installed ## the slow tests for MINUTES (60), whole programs first, then from a file that the commit says
-	$(BIN)/python -m pytest -n $(JOBS) --dist load --maxschedchunk 2 -m slow \
-	  --slow-minutes $(MINUTES) --slow-from "$$(git rev-parse HEAD)" || $(BIN)/python -m pytest -m slow --last-failed
+test-slow: $(VENV)/installed ## the slow tests for MINUTES (60), whole programs first, then from a part that the commit says
+	$(BIN)/python tests/in_parts.py -n $(JOBS) --dist load --maxschedchunk 2 -m slow \
+	  --slow-minutes $(MINUTES) --slow-from "$$(git rev-parse HEAD)" || $(BIN)/python -m pytest -m slow --last-failed --last-failed-no-failures none
+
+# The commit says the seeds; what is found has a line with the command that runs it again.
+test-drawn: $(VENV)/installed ## random programs of all kinds for 5 minutes, from seeds that the commit says
+	$(BIN)/python -W ignore tests/fuzz/campaign.py all --minutes 5 --seed-of "$$(git rev-parse HEAD)"
 
 test-whole: $(VENV)/installed ## the slow tests of whole programs: machine code, unknown extents, a GPU's kernels
 	$(BIN)/python -m pytest -n $(JOBS) --dist load --maxschedchunk 2 -m slow tests/programs/whole || \
-	  $(BIN)/python -m pytest -m slow --last-failed tests/programs/whole
+	  $(BIN)/python -m pytest -m slow --last-failed --last-failed-no-failures none tests/programs/whole
 
 test-times: $(VENV)/installed ## processor time and memory of the pytest suites by file, the longest first
 	$(BIN)/python tests/in_parts.py -n $(JOBS) --dist worksteal -m 'not slow' --file-times

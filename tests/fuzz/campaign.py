@@ -92,6 +92,10 @@ def answer(question: dict[str, Any]) -> dict[str, Any]:
         return vars(Verdict("crash", traceback.format_exc(limit=-6)))
 
 
+REASONS = 12
+"""So many reasons of refusals are printed, the most common first."""
+
+
 def judged(kind: str, seeds: Iterable[int], limit: float = SECONDS) -> Iterator[tuple[int, Verdict]]:
     """The verdicts of programs, from a process that is begun again where one ends it or takes too long."""
     worker = Worker("campaign:answer", limit)
@@ -119,8 +123,10 @@ def campaign(kind: str, first: int, count: int, limit: float, until: float) -> b
             print(f"{kind} {seed} {verdict.end}\n{verdict.what}\n", flush=True)
         if time.monotonic() > until:
             break
-    for why, number in refusals.most_common():
+    for why, number in refusals.most_common(REASONS):
         print(f"{number:5} {why}")
+    if len(refusals) > REASONS:
+        print(f"      and {len(refusals) - REASONS} other reasons")
     said = ", ".join(f"{number} {end}" for end, number in sorted(ends.items()))
     print(f"{kind} from {first}: {ends.total()} programs: {said}", flush=True)
     return any(end not in Verdict.FINE for end in ends)

@@ -240,7 +240,7 @@ def test_exceptions_that_are_known_at_once_have_the_arguments_of_python():
         return int("x1") + n
 
     for function in (of_a_set, of_a_dict, of_popitem, of_a_call):
-        with pytest.raises(Exception) as expected:  # noqa: PT011
+        with pytest.raises(Exception) as expected:
             function(3)
         with pytest.raises(expected.type) as found:
             nt.jit(function)(3)
