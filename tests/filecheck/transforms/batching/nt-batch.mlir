@@ -159,3 +159,27 @@ func.func @calls(%a: tensor<8x3x3xf64>, %b: tensor<3xf64>) -> tensor<3xf64> {
 // CHECK: nt.custom_call ordered "numpy.linalg.solve"({{.*}}) : (tensor<8x3x3xf64>, tensor<8x3x1xf64>) -> tensor<8x3x1xf64>
 // CHECK: %[[S:.*]] = nt.custom_call "numpy.sort"(%b) {axis = 0 : i64} : (tensor<3xf64>) -> tensor<3xf64>
 // CHECK: func.return %[[S]]
+
+// -----
+
+// A composite that names no axis works along all of a slice, and not along the slices.
+func.func private @f(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
+  %0 = nt.composite "log_softmax"(%x : tensor<3x4xf32>) -> tensor<3x4xf32> {
+  ^bb0(%y: tensor<3x4xf32>):
+    %1 = nt.exp %y : tensor<3x4xf32>
+    nt.yield %1 : tensor<3x4xf32>
+  }
+  %2 = nt.composite "gelu"(%0 : tensor<3x4xf32>) -> tensor<3x4xf32> {
+  ^bb0(%y: tensor<3x4xf32>):
+    %3 = nt.exp %y : tensor<3x4xf32>
+    nt.yield %3 : tensor<3x4xf32>
+  }
+  func.return %2 : tensor<3x4xf32>
+}
+func.func @whole_slices(%x: tensor<8x3x4xf32>) -> tensor<8x3x4xf32> {
+  %0 = nt.batch @f(%x : tensor<8x3x4xf32>) along [0] -> (tensor<8x3x4xf32>)
+  func.return %0 : tensor<8x3x4xf32>
+}
+// CHECK-LABEL: @whole_slices
+// CHECK: nt.composite "log_softmax"(%x : tensor<8x3x4xf32>) {axis = [1 : i64, 2 : i64]} -> tensor<8x3x4xf32>
+// CHECK: nt.composite "gelu"({{.*}} : tensor<8x3x4xf32>) -> tensor<8x3x4xf32>
