@@ -313,7 +313,10 @@ def fuses(jitted: Any, program: Program) -> bool:
     from nestor.frontend.jit.specialise.stages import lowered_copy
 
     with quiet():
-        written = jitted.lower(*program.arguments()).program.module
+        try:
+            written = jitted.lower(*program.arguments()).program.module
+        except NestorError:
+            return False  # an exception on a path that is not taken: Python runs the call
         if any(op.name == "nt.custom_call" for op in written.walk()):
             return False  # a call back to NumPy
         module = lowered_copy(written, ("to-nest",))
