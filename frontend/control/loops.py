@@ -301,6 +301,7 @@ def _while_loop(frame: Frame, node: ast.While, execute: Execute) -> None:
     if writes and frame.graph.island is None:
         return _rotated(frame, node, execute)
     if isinstance(value, Static | Group) and not truth(frame, node.test, value):
+        test(frame, node.test)  # once, as in Python: it may raise before it is known to be false
         return
     if isinstance(value, Group):
         return _unroll_while(frame, node, execute)

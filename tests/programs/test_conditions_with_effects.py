@@ -162,3 +162,43 @@ def test_printed_in_the_condition(capsys):
     compiled = capsys.readouterr().out
     spoken(np.arange(4.0))
     assert compiled == capsys.readouterr().out
+
+
+class Refused(Exception):
+    pass
+
+
+def checked(n):
+    if n > 2:
+        raise Refused("checked", n)
+    return n + 1
+
+
+def known_to_be_false(a, n):
+    turns = 0
+    while turns < n and 0 < checked(4) <= 0:
+        turns += 1
+    a[0] = 9.0
+    return turns
+
+
+def false_behind_what_raises(a, n):
+    total = 0.5
+    while total < n and 0 < checked(n) <= n:
+        total = total + a[n // n]
+    return total
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("function", [known_to_be_false, false_behind_what_raises])
+def test_a_condition_that_raises_before_it_is_false(function, target):
+    compiled = nt.jit(function, target=target)
+    for n in (6, 2, 0, 5, 1):
+        ends = []
+        for one in (compiled, function):
+            a = np.arange(4.0)
+            try:
+                ends.append((one(a, n), a.tolist()))
+            except Refused as error:
+                ends.append((error.args, a.tolist()))
+        assert ends[0] == ends[1]
