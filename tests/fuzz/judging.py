@@ -245,7 +245,7 @@ def _same_form(got: Any, want: Any) -> bool:
     if isinstance(want, tuple) and isinstance(got, tuple) and len(got) == len(want):
         return all(map(_same_form, got, want))
     return form(got) == form(want) or (
-        type(want) in (int, float) and isinstance(got, np.number) and type(got)(want) == want
+        type(want) in (bool, int, float) and isinstance(got, np.number) and type(got)(want) == want
     )
 
 
