@@ -99,18 +99,16 @@ def of_an_object(a):
     return total, meter.used
 
 
-@pytest.mark.parametrize("target", TARGETS)
+QUICK = (counting, of_whole_arrays, until_smooth)
+OTHERS = (in_a_loop, with_jumps, of_two_parts, of_a_new_array, of_an_object)
+
+
 @pytest.mark.parametrize(
-    "function",
+    ("function", "target"),
     [
-        counting,
-        of_whole_arrays,
-        in_a_loop,
-        with_jumps,
-        of_two_parts,
-        until_smooth,
-        of_a_new_array,
-        of_an_object,
+        *((f, target) for f in QUICK for target in TARGETS),
+        *((f, target) for f in OTHERS for target in TARGETS[:2]),
+        *(pytest.param(f, "cuda-sim", marks=pytest.mark.slow) for f in OTHERS),
     ],
 )
 def test_written_in_the_condition(function, target):
