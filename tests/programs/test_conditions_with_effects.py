@@ -99,8 +99,8 @@ def of_an_object(a):
     return total, meter.used
 
 
-QUICK = (counting, of_whole_arrays, until_smooth)
-OTHERS = (in_a_loop, with_jumps, of_two_parts, of_a_new_array, of_an_object)
+QUICK = (counting, of_whole_arrays, of_a_new_array)
+OTHERS = (in_a_loop, with_jumps, of_two_parts, until_smooth, of_an_object)
 
 
 @pytest.mark.parametrize(
