@@ -38,7 +38,7 @@ LEAKS = {
     "scalar": (numbers, (X,), (X,), {}, 100_000),
     "integer": (turned, (np.array(2.5), 3), (np.array(2.5), 3), {}, 100_000),
     "error": (picked, (BASE, 2), (BASE, 99), {}, 2000),
-    "wrong type": (add, (X, X + 1), (X, "no"), {}, 300),
+    "wrong type": (add, (X, X + 1), (X, "no"), {}, 60),
     "wrong count": (add, (X, X + 1), (X,), {}, 300),
 }
 
