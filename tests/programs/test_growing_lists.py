@@ -224,7 +224,7 @@ def test_a_list_that_grew_on_a_path_under_another_name(function):
 
 @pytest.mark.parametrize("options", [{}, {"dynamic": True}, {"target": "interp"}], ids=str)
 def test_arrays_of_other_lengths_that_the_run_takes_away_are_refused(options):
-    """They were a KeyError of a pass."""
+    """The reason names the list and stands where it is made; it named items that nobody appends."""
 
     def popped(con, n):
         while len(con) > n:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import nestor as nt
 import numpy as np
 import pytest
+from judging import leaves
 from nestor.dialects.nt import CheckpointOp, DotOp, OptimizationBarrierOp
 from nestor.dialects.parse import parse_module
 from nestor.dialects.registry import make_context
@@ -129,12 +130,7 @@ COMPOSED = {
 @pytest.mark.parametrize("how", quick(COMPOSED, 1, 3))
 def test_it_composes(how, settings):
     found, expected = (COMPOSED[how](f) for f in (nt.checkpoint(layers, **settings), layers))
-    for one, other in zip(leaves(found), leaves(expected), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
-
-
-def leaves(tree):
-    return [leaf for item in tree for leaf in leaves(item)] if isinstance(tree, tuple | list) else [tree]
+    close(leaves(found), leaves(expected))
 
 
 def test_nested_and_in_loops():

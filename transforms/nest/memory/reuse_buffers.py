@@ -46,6 +46,7 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
+from ....analysis.nest.loop_structure import enclosing_loops
 from ....analysis.nest.sets.accesses import WRITE, Access, accesses_of, alias_set, argument_attribute
 from ....analysis.nest.sets.dependence import equal_in_one_iteration
 from ....analysis.nest.sets.integer_sets import difference, pair_system
@@ -258,21 +259,13 @@ def _is_apart(band: Sequence[ForOp], first: Moment, second: Moment) -> str:
 def _may_meet(first: Access, second: Access, condition: Callable[[Moment, Moment], str]) -> bool:
     """Whether the two touch one element, by its indices, in instances for which a condition holds."""
     assert first.indices is not None and second.indices is not None
-    system = pair_system(first, second, _outermost_loop(first.op), _outermost_loop(second.op))
+    outermost = [next(iter(enclosing_loops(access.op)), access.op) for access in (first, second)]
+    system = pair_system(first, second, *outermost)
     indices = zip(system.linear(first.indices, "s"), system.linear(second.indices, "t"), strict=True)
     for index, other in indices:
         system.require_zero(difference(index, other))
     system.require(condition(lambda loop: system.name(loop.iv, "s"), lambda loop: system.name(loop.iv, "t")))
     return system.has_solution()
-
-
-def _outermost_loop(op: Operation) -> Operation:
-    """The outermost loop around `op`, itself when there is none."""
-    found, parent = op, op.parent_op()
-    while parent is not None:
-        found = parent if isinstance(parent, ForOp) else found
-        parent = parent.parent_op()
-    return found
 
 
 # ---- buffers that share memory ----------------------------------------------------------------------
