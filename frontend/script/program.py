@@ -783,7 +783,7 @@ def _may_be_older(source: Array, buffer: Buffer) -> bool:
 
 
 _RUNTIME_NAMES = frozenset({
-    "aligned_alloc", "realloc", "free", "memmove", "GOMP_parallel",
+    "aligned_alloc", "realloc", "free", "memmove",
     "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "asinh", "acosh", "atanh",
     "cbrt", "erf", "pow", "fma", "fmod",
 })  # fmt: skip

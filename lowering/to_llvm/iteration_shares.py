@@ -32,12 +32,10 @@ from .builder import FunctionBuilder
 from .types import INBOUNDS, NSW, PTR, UNIT, VOID, byte_size, index_list, make_function
 
 THREAD_LIBRARY = {
-    "omp_get_max_threads": ([], i32),
-    "omp_in_parallel": ([], i32),
-    "omp_get_thread_num": ([], i32),
-    "omp_get_num_threads": ([], i32),
-    "GOMP_parallel": ([PTR, PTR, i32, i32], VOID),
+    "nestor_max_threads": ([], i32),
+    "nestor_parallel": ([PTR, PTR, i64], VOID),
 }
+"""What `runtime/cpu/threads.py` has: how many threads a region may have, and what runs a function on them."""
 
 PIECES, PIECES_OF_GRAIN = 16, 4
 """Pieces of the range of a thread, at most, and of what is just worth a thread: with fewer the last one lasts, with more the
@@ -66,17 +64,16 @@ def grain_of(op: scf.ParallelOp) -> int:
 
 
 def outline_share(b: FunctionBuilder, op: scf.ParallelOp, name: str, record: llvm.LLVMStructType) -> None:
-    """`@name(ctx)`: what one thread does."""
+    """`@name(ctx, thread, threads)`: what one thread does."""
     share = FunctionBuilder(b.module, b.name, b.handler_of)
-    context = share.entry.insert_arg(PTR, 0)
-    context.name_hint = "ctx"
+    context, thread, threads = (share.entry.insert_arg(type_, k) for k, type_ in enumerate((PTR, i64, i64)))
+    for arg, hint in ((context, "ctx"), (thread, "thread"), (threads, "threads")):
+        arg.name_hint = hint
     share.location = op.location
     lower, upper, step, *captured, counters = (
         share.load(field(share, context, record, k), type_, field_alignment(type_))
         for k, type_ in enumerate(record.types)
     )
-    thread = share.emit(llvm.SExtOp, (ask(share, "omp_get_thread_num"),), i64, hint="thread")
-    threads = share.emit(llvm.SExtOp, (ask(share, "omp_get_num_threads"),), i64, hint="threads")
     count = trip_count(share, lower, upper, step)
     length = share.binary(llvm.SDivOp, count, share.size(share.multiply(threads, PIECES)))
     length = share.binary(intr.SMaxOp, length, share.integer(max(1, grain_of(op) // PIECES_OF_GRAIN)))
@@ -131,7 +128,7 @@ def outline_share(b: FunctionBuilder, op: scf.ParallelOp, name: str, record: llv
     share.emit(llvm.ReturnOp, ())
     share.finish()
     b.module.functions.append(
-        make_function(name, [PTR], VOID, share.region, linkage="internal", location=op.location)
+        make_function(name, [PTR, i64, i64], VOID, share.region, linkage="internal", location=op.location)
     )
 
 

@@ -1,19 +1,19 @@
-"""`scf.parallel` to llvm: the body becomes a function, run by libgomp's `GOMP_parallel`.
+"""`scf.parallel` to llvm: the body becomes a function, which `nestor_parallel` runs on several threads.
 
     scf.parallel (%i) = (%c0) to (%n) step (%c1) { ... } {nestor.grain = 4096 : i64}
     ->
-      %threads = min(omp_get_max_threads(), %n / 4096)      // 1 inside a parallel region
+      %threads = min(nestor_max_threads(), %n / 4096)
       llvm.cond_br (%threads > 1), ^parallel, ^serial
     ^parallel:
       store the captured values to a stack record %ctx
-      llvm.call @GOMP_parallel(@f.parallel0, %ctx, %threads, 0)
+      llvm.call @nestor_parallel(@f.parallel0, %ctx, %threads)
     ^serial:
       llvm.call @f.parallel0.body(0, %n, captured values ...)
 
-`@f.parallel0(ptr ctx)` reads the record, takes the thread's share of the iterations (one contiguous range
-a thread, so that results do not depend on timing) and calls `@f.parallel0.body(i64 lo, i64 hi, ...)`,
-whose pointer parameters are `noalias` again. With {nestor.descending = 512 : i64} the body does its share in stretches of
-512 iterations, the last stretch first: what the nest before it touched last is then still in the caches.
+`@f.parallel0(ptr ctx, i64 thread, i64 threads)` reads the record, takes the thread's share of the iterations
+(iteration_shares.py) and calls `@f.parallel0.body(i64 lo, i64 hi, ...)`, whose pointer parameters are `noalias` again.
+With {nestor.descending = 512 : i64} the body does its share in stretches of 512 iterations, the last stretch first: what
+the nest before it touched last is then still in the caches.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import llvm, scf
-from xdsl.dialects.builtin import SymbolRefAttr, i32, i64
+from xdsl.dialects.builtin import SymbolRefAttr, i64
 from xdsl.ir import Attribute, SSAValue
 
 from ...dialects.diagnostic import LoweringError, fail
@@ -154,10 +154,9 @@ def _run(
     b.branch_if(b.compare("sgt", wanted, b.integer(1)), asking, (), serial, ())
 
     b.start(asking)
-    most = b.emit(llvm.SExtOp, (ask(b, "omp_get_max_threads"),), i64)
-    inside = b.compare("ne", ask(b, "omp_in_parallel"), b.integer(0, i32))
+    most = b.emit(llvm.SExtOp, (ask(b, "nestor_max_threads"),), i64)
     most = b.binary(intr.SMinOp, most, b.integer(MOST_THREADS))
-    threads = b.binary(intr.SMinOp, wanted, b.select(inside, b.integer(1), most))
+    threads = b.binary(intr.SMinOp, wanted, most)
     threads.name_hint = "threads"
     b.branch_if(b.compare("sgt", threads, b.integer(1)), fork, (), serial, ())
 
@@ -168,10 +167,9 @@ def _run(
         b.store(value, field(b, context, record, k), field_alignment(value.type))
     _reset(b, counters, threads)
     function = b.emit(llvm.AddressOfOp, (), PTR, {"global_name": SymbolRefAttr(name)})
-    inputs, output = THREAD_LIBRARY["GOMP_parallel"]
-    b.module.declare("GOMP_parallel", inputs, output)
-    count = b.emit(llvm.TruncOp, (threads,), i32)
-    b.call("GOMP_parallel", [function, context, count, b.integer(0, i32)], None)
+    inputs, output = THREAD_LIBRARY["nestor_parallel"]
+    b.module.declare("nestor_parallel", inputs, output)
+    b.call("nestor_parallel", [function, context, threads], None)
     b.branch(done)
 
     b.start(serial)

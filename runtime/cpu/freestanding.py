@@ -4,7 +4,7 @@ declare i1 @nestor_poll(...)            a function that never stops the kernel: 
 declare noalias ptr @aligned_alloc(..)  @f_memory, of the library's source, which asks the caller's allocator
 declare ptr @realloc(..)                a function that gives back nothing: the caller's allocator cannot
 @nestor_thread_count                    @f_threads, a number of the library
-declare void @GOMP_parallel(...)        libgomp's; without threads a function that calls the body
+declare void @nestor_parallel(...)      libgomp's GOMP_parallel; without threads a function that calls the body
 define i32 @f(...)                      @f_kernel, which other libraries do not see
 """
 
@@ -15,16 +15,12 @@ import re
 from ...analysis.machine import Cpu
 from ...lowering.abi.error_codes import POLL
 from .engine import compile_object
-from .threads import COUNT, SERIAL_IR, answered
+from .threads import COUNT, serial, with_openmp
 
 _POLL = re.compile(rf"^declare (?:zeroext )?i1 @{POLL}\(.*\).*$", re.MULTILINE)
 _QUIET = f"define internal i1 @{POLL}(ptr %record, i1 %first) {{\n  ret i1 false\n}}"
 _SMALLER = re.compile(r"^declare [^@\n]*@realloc\(.*\).*$", re.MULTILINE)
 _KEPT = "define internal ptr @realloc(ptr %memory, i64 %bytes) {\n  ret ptr %memory\n}"
-_THREADS = re.compile(
-    r"^declare .*@(?:GOMP_parallel|omp_in_parallel|omp_get_thread_num|omp_get_num_threads|omp_get_max_threads)\(.*$",
-    re.MULTILINE,
-)
 _ENTRY = re.compile(r'^define (?!internal)(?!hidden)([^@\n]*)@([\w.$-]+|"[^"]*")\(', re.MULTILINE)
 _DECLARED = re.compile(r"^declare [^@\n]*@([\w.$-]+)\(", re.MULTILINE)
 
@@ -38,7 +34,7 @@ class NotAlone(Exception):
 
 def freestanding(text: str, name: str, prefix: str, *, threads: bool) -> str:
     """The text with the entry `name` as `<prefix>_kernel`. Raises NotAlone."""
-    text = _POLL.sub(_QUIET, answered(text) if threads else _serial(text))
+    text = _POLL.sub(_QUIET, with_openmp(text, counted=True) if threads else serial(text))
     _check_declared(text)
     text = text.replace(f"@{COUNT} = external global i32", f"@{prefix}_threads = external hidden global i32")
     text = re.sub(rf"@{COUNT}\b", f"@{prefix}_threads", text)
@@ -62,28 +58,10 @@ def _check_declared(text: str) -> None:
             raise NotAlone(declared)
 
 
-def _serial(text: str) -> str:
-    """The text with functions of its own in the place of libgomp's."""
-    there = SERIAL_IR + "define i32 @omp_get_max_threads() { ret i32 1 }\n"
-    own = {
-        _called(one): one.replace("define ", "define internal ", 1)
-        for one in re.findall(r"^define [^\n]*\}$|^define .*?^\}", there, re.MULTILINE | re.DOTALL)
-    }
-    return _THREADS.sub(lambda found: own[_called(found[0])], text)
-
-
-def _called(line: str) -> str:
-    """The name of the function that a line declares or defines."""
-    return line.partition("@")[2].partition("(")[0]
-
-
-_COUNT = re.compile(r"^declare i32 (@omp_get_max_threads\(\))", re.MULTILINE)
-
-
 def compile_linkable(text: str, machine: Cpu | None = None) -> bytes:
     """Object code that a linker joins with others: all functions by their names, threads and their number of libgomp, memory
     of the C library. Raises NotAlone, and what LLVM raises."""
-    text = _POLL.sub(_QUIET, _COUNT.sub(r"declare noundef i32 \1", text))
+    text = _POLL.sub(_QUIET, with_openmp(text))
     _check_declared(text)
     return compile_object(text, machine=machine)
 

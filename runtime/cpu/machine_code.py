@@ -9,12 +9,12 @@ Nothing here imports LLVM, unless it is needed: object code from the cache runs 
 from __future__ import annotations
 
 import ctypes
-import functools
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from . import interruptions, object_loader, threads
+from .process_symbols import of_process
 from .processor import may_use_tiles
 
 EntryPoint = Callable[[Any, Any], int]
@@ -84,29 +84,3 @@ class _Symbols:
         if address is None and self._known is None:
             self._known = known_symbols()
         return address or self._known.get(name) or of_process(name)  # pyright: ignore
-
-
-@functools.cache
-def of_process(name: str) -> int:
-    """The address of a function of the C library, the mathematical one, or the compiler's. Raises LookupError."""
-    for library in _LIBRARIES:
-        handle = _library(library)
-        if handle is not None and hasattr(handle, name):
-            return ctypes.cast(getattr(handle, name), ctypes.c_void_p).value or 0
-    import llvmlite.binding as llvm
-
-    address = llvm.address_of_symbol(name)
-    if not address:
-        raise LookupError(name)
-    return address
-
-
-_LIBRARIES = (None, "libm.so.6", "libgcc_s.so.1")
-
-
-@functools.cache
-def _library(name: str | None) -> ctypes.CDLL | None:
-    try:
-        return ctypes.CDLL(name)
-    except OSError:
-        return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import contextmanager
 
 import nestor as nt
@@ -72,7 +73,38 @@ func.func @waiting(%done: memref<?xi64>, %met: memref<?xi64>) {
 """
 """The first iteration waits until the last one of the first thread's half is done, which only another thread can do."""
 
-needs_threads = pytest.mark.skipif(nt.get_num_threads() == 1, reason="one thread, or no libgomp")
+INSIDE = """
+func.func @inside(%rows: memref<8x?xi64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %n = memref.dim %rows, %c1 : memref<8x?xi64>
+  "scf.parallel"(%c0, %c8, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    %row = memref.subview %rows[%i, 0] [1, %n] [1, 1] : memref<8x?xi64> to memref<?xi64, strided<[1], offset: ?>>
+    func.call @inner(%row) : (memref<?xi64, strided<[1], offset: ?>>) -> ()
+    scf.reduce
+  }) {nestor.grain = 1 : i64} : (index, index, index) -> ()
+  func.return
+}
+func.func @inner(%row: memref<?xi64, strided<[1], offset: ?>>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1 : i64
+  %n = memref.dim %row, %c0 : memref<?xi64, strided<[1], offset: ?>>
+  "scf.parallel"(%c0, %n, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    %before = memref.load %row[%i] : memref<?xi64, strided<[1], offset: ?>>
+    %after = arith.addi %before, %one : i64
+    memref.store %after, %row[%i] : memref<?xi64, strided<[1], offset: ?>>
+    scf.reduce
+  }) {nestor.grain = 1 : i64} : (index, index, index) -> ()
+  func.return
+}
+"""
+"""A parallel loop in each iteration of a parallel loop."""
+
+needs_threads = pytest.mark.skipif(nt.get_num_threads() == 1, reason="one processor")
 
 
 @contextmanager
@@ -104,8 +136,22 @@ def test_every_iteration_is_done_once(step, attributes):
 
 @needs_threads
 def test_others_do_what_a_busy_thread_has_not_begun():
-    waiting = Kernel(WAITING)
+    waiting, once = Kernel(WAITING), Kernel(ONCE.format(step=1, attributes="nestor.grain = 1 : i64"))
     done, met = np.zeros(64, np.int64), np.zeros(1, np.int64)
     with threads(2):
+        time.sleep(0.12)  # for a tenth of a second a late thread is not asked again
+        once(
+            np.zeros(1_000_000, np.int64), np.zeros(1_000_000, np.int64)
+        )  # nor woken before some work is done
         assert waiting(done, met)[0] == 0
     assert met[0] == 1 and done.all()
+
+
+def test_a_parallel_loop_inside_of_another():
+    inside = Kernel(INSIDE)
+    for count in (1, 2, 5):
+        with threads(count):
+            for n in (0, 1, 37, 2000):
+                rows = np.zeros((8, n), np.int64)
+                assert inside(rows)[0] == 0
+                assert (rows == 1).all()

@@ -1,5 +1,5 @@
-"""How many threads compiled functions use: OMP_NUM_THREADS, the processors of the process, nt.set_num_threads, fork, and
-several Python threads at once."""
+"""How many threads compiled functions use: OMP_NUM_THREADS, the processors of the process and its quota, nt.set_num_threads,
+fork, several Python threads at once, and the end of the process."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import threading
 import nestor as nt
 import numpy as np
 import pytest
-
-CPUS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+from nestor.runtime.cpu import processor_count as counts
+from nestor.runtime.cpu.processor_count import quota_of_processors
 
 PROGRAM = """
 import os, sys
@@ -37,7 +37,6 @@ def team():
     return len(os.listdir("/proc/self/task"))
 """
 
-needs_libgomp = pytest.mark.skipif(nt.get_num_threads() == 1 and CPUS != 1, reason="libgomp is missing")
 needs_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="counts threads in /proc")
 
 
@@ -72,7 +71,6 @@ REPORT = "before = team(); f(x); print(nt.get_num_threads(), team() - before)"
 
 
 @needs_linux
-@needs_libgomp
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_omp_num_threads(count):
     assert run(REPORT, OMP_NUM_THREADS=str(count)) == f"{count} {count - 1}"
@@ -86,16 +84,48 @@ def test_the_processors_of_the_process():
 
 
 @needs_linux
-@needs_libgomp
-def test_processors_that_are_taken_away_after_libgomp_was_loaded():
-    cpu = min(os.sched_getaffinity(0))
-    body = f"import ctypes; ctypes.CDLL('libgomp.so.1'); os.sched_setaffinity(0, [{cpu}])\n"
-    assert run(body + REPORT) == "1 0"
-    assert run(body + REPORT, OMP_NUM_THREADS="3") == "3 2"
+@pytest.mark.parametrize(
+    ("files", "groups", "wanted"),
+    [
+        ({"cpu.max": "150000 100000\n"}, "0::/\n", 1.5),
+        ({"cpu.max": "max 100000\n"}, "0::/\n", None),
+        ({"a/cpu.max": "max 100000\n", "cpu.max": "100000 100000\n"}, "0::/a/b\n", 1.0),
+        ({"a/cpu.max": "200000 100000\n", "a/b/cpu.max": "50000 100000\n"}, "0::/a/b\n", 0.5),
+        (
+            {"cpu.max": "400000 100000\n"},
+            "0::/docker/0123\n",
+            4.0,
+        ),  # the host's name of the container's own group
+        (
+            {"cpu,cpuacct/g/cpu.cfs_quota_us": "100000\n", "cpu,cpuacct/g/cpu.cfs_period_us": "100000\n"},
+            "3:memory:/g\n2:cpu,cpuacct:/g\n",
+            1.0,
+        ),
+        ({"cpu/g/cpu.cfs_quota_us": "-1\n", "cpu/g/cpu.cfs_period_us": "100000\n"}, "2:cpu:/g\n", None),
+        ({"cpu.max": "garbage\n"}, "0::/\n", None),
+        ({}, "", None),
+    ],
+)
+def test_the_quota_of_a_container(tmp_path, files, groups, wanted):
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / "groups").write_text(groups)
+    assert quota_of_processors(str(tmp_path), str(tmp_path / "groups")) == wanted
 
 
 @needs_linux
-@needs_libgomp
+def test_a_quota_says_how_many_threads(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(8)))
+    for quota, count in ((None, 8), (1.0, 1), (0.2, 1), (1.5, 2), (16.0, 8)):
+        monkeypatch.setattr(counts, "quota_of_processors", lambda found=quota: found)
+        assert counts.processor_count() == count
+    monkeypatch.setenv("OMP_NUM_THREADS", "3,2")
+    assert counts.processor_count() == 3
+
+
+@needs_linux
 def test_set_num_threads_is_for_all_python_threads():
     body = (
         "import threading\nnt.set_num_threads(3)\nbefore = team(); f(x); main = team() - before\n"
@@ -107,7 +137,7 @@ def test_set_num_threads_is_for_all_python_threads():
 
 
 @needs_linux
-def test_without_libgomp():
+def test_serial_by_the_environment():
     assert run(REPORT, NESTOR_SERIAL="1", OMP_NUM_THREADS="4") == "1 0"
     assert run("nt.set_num_threads(3); print(nt.get_num_threads())", NESTOR_SERIAL="1") == "1"
 
@@ -125,25 +155,62 @@ def test_what_is_no_integer():
 
 FORK = """
 import warnings
+warnings.simplefilter("error")
 y, s = f(x), total(x)
 child = os.fork()
 if child == 0:
-    warnings.simplefilter("error")
-    good = np.array_equal(f(x), y) and np.isclose(total(x), s) and nt.get_num_threads() == 1
-    try:
-        nt.set_num_threads(2)
-    except RuntimeWarning:
-        good = good and nt.get_num_threads() == 1 and np.array_equal(f(x), y)
-        os._exit(0 if good else 1)
-    os._exit(2)
-print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), np.array_equal(f(x), y), nt.get_num_threads() > 1)
+    before = team()
+    good = before == 1 and np.array_equal(f(x), y) and np.isclose(total(x), s) and team() == 3
+    grandchild = os.fork()
+    if grandchild == 0:
+        os._exit(0 if np.array_equal(f(x), y) and team() == 3 else 1)
+    good = good and os.waitstatus_to_exitcode(os.waitpid(grandchild, 0)[1]) == 0
+    nt.set_num_threads(1)
+    os._exit(0 if good and np.array_equal(f(x), y) else 1)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), np.array_equal(f(x), y), nt.get_num_threads())
 """
 
 
 @needs_linux
-@needs_libgomp
-def test_a_child_of_fork_is_serial_and_its_parent_is_not():
-    assert run(FORK, OMP_NUM_THREADS="2") == "0 True True"
+def test_a_child_of_fork_has_threads_of_its_own():
+    assert run(FORK, OMP_NUM_THREADS="3") == "0 True 3"
+
+
+AT_ONCE = """
+import threading
+y = f(x)
+stop = False
+
+def call():
+    while not stop:
+        assert np.array_equal(f(x), y)
+
+callers = [threading.Thread(target=call) for _ in range(2)]
+for one in callers:
+    one.start()
+good = 0
+for _ in range(20):
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if np.array_equal(f(x), y) else 1)
+    good += os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+stop = True
+for one in callers:
+    one.join()
+print(good)
+"""
+
+
+@needs_linux
+def test_a_fork_while_other_threads_call():
+    assert run(AT_ONCE, OMP_NUM_THREADS="3") == "20"
+
+
+@needs_linux
+def test_a_process_that_ends_at_once():
+    """Threads that look for work are stopped with the process, in code that must still be there."""
+    for _ in range(5):
+        assert run("y = f(x); z = f(x); print('done')", OMP_NUM_THREADS="4") == "done"
 
 
 def test_python_threads_that_call_at_once():

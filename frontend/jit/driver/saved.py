@@ -37,7 +37,7 @@ from .adoption import Leaves
 from .call_arguments import CallArguments
 
 _MAGIC = b"nestor program\n"
-FORM = 1
+FORM = 2
 """The version of the form of files: higher where what is in them, or what machine code is told, changes."""
 
 _START = struct.Struct("<I")

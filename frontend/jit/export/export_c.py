@@ -63,7 +63,7 @@ def export_c(
         raise UnsupportedError(
             f"'{name}' cannot be exported to C: it calls '{missing}', which a library without Python does not have"
         ) from None
-    has_threads = has_threads and "@GOMP_parallel" in engine.llvm_ir
+    has_threads = has_threads and "@nestor_parallel" in engine.llvm_ir
     links = ["-lgomp", "-lm"] if has_threads else ["-lm"]
     texts = {
         f"{name}.h": header(interface, has_threads, needs, _compiled_in(interface, program)),

@@ -4,9 +4,7 @@
 // CHECK-LABEL: llvm.func internal @fill.parallel0.body(
 // CHECK-SAME: %lo: i64, %hi: i64, %step: i64, %x: !llvm.ptr {llvm.noalias, llvm.writeonly}
 // CHECK: llvm.store
-// CHECK-LABEL: llvm.func internal @fill.parallel0(%ctx: !llvm.ptr)
-// CHECK: llvm.call @omp_get_thread_num
-// CHECK: llvm.call @omp_get_num_threads
+// CHECK-LABEL: llvm.func internal @fill.parallel0(%ctx: !llvm.ptr, %thread: i64, %threads: i64)
 // CHECK: %pieces = llvm.sdiv
 // CHECK: ^{{.+}}(%away: i64):
 // CHECK: %owner = llvm.sub
@@ -25,10 +23,9 @@
 // CHECK-LABEL: llvm.func internal @fill.kernel
 // CHECK: %taken = llvm.alloca
 // CHECK: llvm.sdiv
-// CHECK: llvm.call @omp_get_max_threads
-// CHECK: llvm.call @omp_in_parallel
+// CHECK: llvm.call @nestor_max_threads
 // CHECK: [[FN:%.+]] = llvm.mlir.addressof @fill.parallel0 : !llvm.ptr
-// CHECK: llvm.call @GOMP_parallel([[FN]], %ctx
+// CHECK: llvm.call @nestor_parallel([[FN]], %ctx{{.*}}, %threads{{.*}})
 // CHECK: llvm.call @fill.parallel0.body
 func.func @fill(%x: memref<?xf32> {nestor.noalias}, %v: f32) {
   %c0 = arith.constant 0 : index

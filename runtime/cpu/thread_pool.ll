@@ -1,0 +1,441 @@
+; The threads of compiled programs. A parallel region asks threads that wait for work, works itself, and waits at its end
+; only for those that have begun: what the others did not begin, its own thread has done meanwhile
+; (lowering/to_llvm/iteration_shares.py). So a thread that the system does not run costs its help, not time.
+;
+; A worker is one thread. Its state is 4 * (regions that it worked for) + one of
+;   0 idle    1 reserved by a caller    2 offered: the fields below are written    3 at work
+; and changes in this order; a caller that finds 2 at its end takes the offer back, which makes it 0.
+;
+; Rules for a machine that others use as well (docs/decisions/0016-threads-wait.md):
+;   A thread that waits looks again and again for %quiet ns, and sleeps then. Where the clock jumps meanwhile, another
+;   process had the processor: for %crowded_for ns every wait is short.
+;   Waking a thread takes some microseconds. The next one is woken when regions have run for %wake_debt ns since.
+;   A region that waited for its threads for a quarter of its time was late: for a while regions run on one thread.
+
+%worker = type {
+  i64,        ; 0 the state
+  ptr,        ; 1 the function of the region
+  ptr,        ; 2 its first argument
+  i64,        ; 3 the number of this thread in the region
+  i64,        ; 4 how many threads the region has
+  i32,        ; 5 whether it sleeps
+  i32,        ; 6 how many callers sleep until it is done
+  i32,        ; 7 the thread: 0 not made, 1 being made, 2 there, 3 could not be made
+  [3 x i32],
+  [64 x i8],  ; 9 a mutex
+  [64 x i8]   ; 10 a condition variable
+}
+
+%pool = type {
+  i64,        ; 0 ns that regions must run before a thread is woken again
+  i64,        ; 1 until when regions run on one thread
+  i64,        ; 2 for how many ns they do when one is late
+  i64,        ; 3 until when every wait is short
+  [4 x i64],
+  [255 x %worker]
+}
+
+@pool = internal global %pool zeroinitializer, align 64
+
+declare i32 @clock_gettime(i32, ptr)
+declare i32 @pthread_create(ptr, ptr, ptr, ptr)
+declare i32 @pthread_detach(ptr)
+declare i32 @pthread_sigmask(i32, ptr, ptr)
+declare i32 @sigfillset(ptr)
+declare i32 @pthread_mutex_init(ptr, ptr)
+declare i32 @pthread_mutex_lock(ptr)
+declare i32 @pthread_mutex_unlock(ptr)
+declare i32 @pthread_cond_init(ptr, ptr)
+declare i32 @pthread_cond_wait(ptr, ptr)
+declare i32 @pthread_cond_broadcast(ptr)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+declare i64 @llvm.smax.i64(i64, i64)
+declare i64 @llvm.smin.i64(i64, i64)
+
+; What the runtime adds for this machine: @pause() between two looks, @clock() and @set_mask(), numbers of the C library.
+
+define internal i64 @now() {
+  %time = alloca [2 x i64]
+  %clock = call i32 @clock()
+  call i32 @clock_gettime(i32 %clock, ptr %time)
+  %seconds = load i64, ptr %time
+  %at = getelementptr i64, ptr %time, i64 1
+  %rest = load i64, ptr %at
+  %whole = mul i64 %seconds, 1000000000
+  %ns = add i64 %whole, %rest
+  ret i64 %ns
+}
+
+define internal void @lock(ptr %worker) {
+  %mutex = getelementptr %worker, ptr %worker, i64 0, i32 9
+  call i32 @pthread_mutex_lock(ptr %mutex)
+  ret void
+}
+
+define internal void @unlock(ptr %worker) {
+  %mutex = getelementptr %worker, ptr %worker, i64 0, i32 9
+  call i32 @pthread_mutex_unlock(ptr %mutex)
+  ret void
+}
+
+; With the lock held: sleep until the worker or its caller says that something has changed.
+define internal void @sleep(ptr %worker) {
+  %mutex = getelementptr %worker, ptr %worker, i64 0, i32 9
+  %condition = getelementptr %worker, ptr %worker, i64 0, i32 10
+  call i32 @pthread_cond_wait(ptr %condition, ptr %mutex)
+  ret void
+}
+
+define internal void @wake(ptr %worker) noinline {
+  %condition = getelementptr %worker, ptr %worker, i64 0, i32 10
+  call void @lock(ptr %worker)
+  call i32 @pthread_cond_broadcast(ptr %condition)
+  call void @unlock(ptr %worker)
+  ret void
+}
+
+; ---- waiting ----------------------------------------------------------------------------------------
+
+; Look at a state until it is not %seen, for as long as that does not take the processor from others.
+define internal void @look(ptr %state, i64 %seen) noinline {
+entry:
+  %start = call i64 @now()
+  %at = getelementptr %pool, ptr @pool, i64 0, i32 3
+  %until = load atomic i64, ptr %at monotonic, align 8
+  %crowded = icmp slt i64 %start, %until
+  %patience = select i1 %crowded, i64 {crowded}, i64 {quiet}
+  br label %round
+round:
+  %last = phi i64 [ %start, %entry ], [ %time, %go_on ]
+  br label %each
+each:
+  %k = phi i64 [ 0, %round ], [ %following, %same ]
+  call void @pause()
+  %found = load atomic i64, ptr %state acquire, align 8
+  %changed = icmp ne i64 %found, %seen
+  br i1 %changed, label %done, label %same
+same:
+  %following = add i64 %k, 1
+  %more = icmp slt i64 %following, 16
+  br i1 %more, label %each, label %measure
+measure:
+  %time = call i64 @now()
+  %gap = sub i64 %time, %last
+  %jumped = icmp sgt i64 %gap, {jump}
+  br i1 %jumped, label %others, label %go_on
+go_on:
+  %gone = sub i64 %time, %start
+  %short = icmp slt i64 %gone, %patience
+  br i1 %short, label %round, label %done
+others:
+  %later = add i64 %time, {crowded_for}
+  store atomic i64 %later, ptr %at monotonic, align 8
+  br label %done
+done:
+  ret void
+}
+
+; ---- a worker ---------------------------------------------------------------------------------------
+
+define internal ptr @work(ptr %worker) {
+entry:
+  %asleep = getelementptr %worker, ptr %worker, i64 0, i32 5
+  %awaited = getelementptr %worker, ptr %worker, i64 0, i32 6
+  br label %wait
+wait:
+  %seen = load atomic i64, ptr %worker acquire, align 8
+  %kind = and i64 %seen, 3
+  %offered = icmp eq i64 %kind, 2
+  br i1 %offered, label %begin, label %rest
+rest:
+  call void @look(ptr %worker, i64 %seen)
+  %then = load atomic i64, ptr %worker acquire, align 8
+  %changed = icmp ne i64 %then, %seen
+  br i1 %changed, label %wait, label %lie_down
+lie_down:
+  call void @lock(ptr %worker)
+  store atomic i32 1, ptr %asleep seq_cst, align 4
+  br label %check
+check:
+  %state = load atomic i64, ptr %worker seq_cst, align 8
+  %kind_now = and i64 %state, 3
+  %is_offered = icmp eq i64 %kind_now, 2
+  br i1 %is_offered, label %get_up, label %doze
+doze:
+  call void @sleep(ptr %worker)
+  br label %check
+get_up:
+  store atomic i32 0, ptr %asleep seq_cst, align 4
+  call void @unlock(ptr %worker)
+  br label %wait
+begin:
+  %busy = add i64 %seen, 1
+  %taken = cmpxchg ptr %worker, i64 %seen, i64 %busy acq_rel monotonic
+  %is_mine = extractvalue { i64, i1 } %taken, 1
+  br i1 %is_mine, label %run, label %wait
+run:
+  %at_body = getelementptr %worker, ptr %worker, i64 0, i32 1
+  %at_context = getelementptr %worker, ptr %worker, i64 0, i32 2
+  %at_thread = getelementptr %worker, ptr %worker, i64 0, i32 3
+  %at_threads = getelementptr %worker, ptr %worker, i64 0, i32 4
+  %body = load ptr, ptr %at_body
+  %context = load ptr, ptr %at_context
+  %thread = load i64, ptr %at_thread
+  %threads = load i64, ptr %at_threads
+  call void %body(ptr %context, i64 %thread, i64 %threads)
+  %idle = add i64 %busy, 1
+  store atomic i64 %idle, ptr %worker seq_cst, align 8
+  %sleepers = load atomic i32, ptr %awaited seq_cst, align 4
+  %nobody = icmp eq i32 %sleepers, 0
+  br i1 %nobody, label %wait, label %tell
+tell:
+  call void @wake(ptr %worker)
+  br label %wait
+}
+
+; Make the thread of a worker; whether it is there. No signal is handled in it: Python's are for its own threads.
+define internal i1 @make(ptr %worker) noinline {
+entry:
+  %made = getelementptr %worker, ptr %worker, i64 0, i32 7
+  %mutex = getelementptr %worker, ptr %worker, i64 0, i32 9
+  %condition = getelementptr %worker, ptr %worker, i64 0, i32 10
+  %thread = alloca ptr
+  %all = alloca [128 x i8], align 16
+  %before = alloca [128 x i8], align 16
+  %first = cmpxchg ptr %made, i32 0, i32 1 acq_rel monotonic
+  %is_mine = extractvalue { i32, i1 } %first, 1
+  br i1 %is_mine, label %create, label %no
+create:
+  call i32 @pthread_mutex_init(ptr %mutex, ptr null)
+  call i32 @pthread_cond_init(ptr %condition, ptr null)
+  call i32 @sigfillset(ptr %all)
+  %set = call i32 @set_mask()
+  call i32 @pthread_sigmask(i32 %set, ptr %all, ptr %before)
+  %status = call i32 @pthread_create(ptr %thread, ptr null, ptr @work, ptr %worker)
+  call i32 @pthread_sigmask(i32 %set, ptr %before, ptr null)
+  %failed = icmp ne i32 %status, 0
+  br i1 %failed, label %never, label %detach
+never:
+  store atomic i32 3, ptr %made release, align 4
+  br label %no
+detach:
+  %handle = load ptr, ptr %thread
+  call i32 @pthread_detach(ptr %handle)
+  store atomic i32 2, ptr %made release, align 4
+  ret i1 true
+no:
+  ret i1 false
+}
+
+; ---- a region ---------------------------------------------------------------------------------------
+
+; Whether a worker can be asked: it is there and awake, or may be made or woken.
+define internal i1 @can_ask(ptr %worker, i1 %may_wake) {
+entry:
+  %made = getelementptr %worker, ptr %worker, i64 0, i32 7
+  %asleep = getelementptr %worker, ptr %worker, i64 0, i32 5
+  %there = load atomic i32, ptr %made acquire, align 4
+  switch i32 %there, label %no [ i32 0, label %missing
+                                 i32 2, label %present ]
+missing:
+  br i1 %may_wake, label %create, label %no
+create:
+  %created = call i1 @make(ptr %worker)
+  ret i1 %created
+present:
+  %sleeps = load atomic i32, ptr %asleep monotonic, align 4
+  %awake = icmp eq i32 %sleeps, 0
+  %can = or i1 %awake, %may_wake
+  ret i1 %can
+no:
+  ret i1 false
+}
+
+; Write down what a reserved worker is to do; 1 where it had to be woken.
+define internal i64 @offer(ptr %worker, i64 %reserved, ptr %body, ptr %context, i64 %thread, i64 %threads) {
+entry:
+  %at_body = getelementptr %worker, ptr %worker, i64 0, i32 1
+  %at_context = getelementptr %worker, ptr %worker, i64 0, i32 2
+  %at_thread = getelementptr %worker, ptr %worker, i64 0, i32 3
+  %at_threads = getelementptr %worker, ptr %worker, i64 0, i32 4
+  %asleep = getelementptr %worker, ptr %worker, i64 0, i32 5
+  store ptr %body, ptr %at_body
+  store ptr %context, ptr %at_context
+  store i64 %thread, ptr %at_thread
+  store i64 %threads, ptr %at_threads
+  %offered = add i64 %reserved, 1
+  store atomic i64 %offered, ptr %worker seq_cst, align 8
+  %sleeps = load atomic i32, ptr %asleep seq_cst, align 4
+  %awake = icmp eq i32 %sleeps, 0
+  br i1 %awake, label %done, label %call
+call:
+  call void @wake(ptr %worker)
+  ret i64 1
+done:
+  ret i64 0
+}
+
+; Take the offer back, or wait until the worker is done.
+define internal void @join(ptr %worker, i64 %reserved) {
+entry:
+  %offered = add i64 %reserved, 1
+  %busy = add i64 %reserved, 2
+  %idle = sub i64 %reserved, 1
+  %awaited = getelementptr %worker, ptr %worker, i64 0, i32 6
+  %found = cmpxchg ptr %worker, i64 %offered, i64 %idle acq_rel acquire
+  %is_back = extractvalue { i64, i1 } %found, 1
+  br i1 %is_back, label %done, label %begun
+begun:
+  %state = load atomic i64, ptr %worker acquire, align 8
+  %at_work = icmp eq i64 %state, %busy
+  br i1 %at_work, label %watch, label %done
+watch:
+  call void @look(ptr %worker, i64 %busy)
+  %then = load atomic i64, ptr %worker acquire, align 8
+  %still = icmp eq i64 %then, %busy
+  br i1 %still, label %lie_down, label %done
+lie_down:
+  call void @lock(ptr %worker)
+  atomicrmw add ptr %awaited, i32 1 seq_cst
+  br label %check
+check:
+  %now = load atomic i64, ptr %worker seq_cst, align 8
+  %works = icmp eq i64 %now, %busy
+  br i1 %works, label %doze, label %get_up
+doze:
+  call void @sleep(ptr %worker)
+  br label %check
+get_up:
+  atomicrmw sub ptr %awaited, i32 1 seq_cst
+  call void @unlock(ptr %worker)
+  br label %done
+done:
+  ret void
+}
+
+; Run %body(%context, thread, threads) on this thread, the first, and on others of at most %wanted in all. It returns when
+; every thread that has begun is done. The body does all of the work whoever takes part.
+define void @nestor_parallel(ptr %body, ptr %context, i64 %wanted) {
+entry:
+  %workers = alloca [255 x ptr]
+  %states = alloca [255 x i64]
+  %debt_at = getelementptr %pool, ptr @pool, i64 0, i32 0
+  %alone_at = getelementptr %pool, ptr @pool, i64 0, i32 1
+  %penalty_at = getelementptr %pool, ptr @pool, i64 0, i32 2
+  %start = call i64 @now()
+  %alone_until = load atomic i64, ptr %alone_at monotonic, align 8
+  %alone = icmp slt i64 %start, %alone_until
+  %most = sub i64 %wanted, 1
+  %others = select i1 %alone, i64 0, i64 %most
+  %debt = load atomic i64, ptr %debt_at monotonic, align 8
+  %may_wake = icmp sle i64 %debt, 0
+  br label %ask
+ask:
+  %k = phi i64 [ 0, %entry ], [ %following, %next ]
+  %asked = phi i64 [ 0, %entry ], [ %asked_then, %next ]
+  %more = icmp slt i64 %k, %others
+  br i1 %more, label %one, label %all_asked
+one:
+  %worker = getelementptr %pool, ptr @pool, i64 0, i32 5, i64 %k
+  %can = call i1 @can_ask(ptr %worker, i1 %may_wake)
+  br i1 %can, label %reserve, label %next
+reserve:
+  %state = load atomic i64, ptr %worker monotonic, align 8
+  %kind = and i64 %state, 3
+  %idle = icmp eq i64 %kind, 0
+  br i1 %idle, label %try, label %next
+try:
+  %reserved = add i64 %state, 1
+  %result = cmpxchg ptr %worker, i64 %state, i64 %reserved acq_rel monotonic
+  %mine = extractvalue { i64, i1 } %result, 1
+  br i1 %mine, label %keep, label %next
+keep:
+  %worker_at = getelementptr ptr, ptr %workers, i64 %asked
+  %state_at = getelementptr i64, ptr %states, i64 %asked
+  store ptr %worker, ptr %worker_at
+  store i64 %reserved, ptr %state_at
+  %asked_one = add i64 %asked, 1
+  br label %next
+next:
+  %asked_then = phi i64 [ %asked, %one ], [ %asked, %reserve ], [ %asked, %try ], [ %asked_one, %keep ]
+  %following = add i64 %k, 1
+  br label %ask
+
+all_asked:
+  %threads = add i64 %asked, 1
+  br label %offers
+offers:
+  %j = phi i64 [ 0, %all_asked ], [ %thread, %offering ]
+  %woken = phi i64 [ 0, %all_asked ], [ %woken_then, %offering ]
+  %is_more = icmp slt i64 %j, %asked
+  br i1 %is_more, label %offering, label %run
+offering:
+  %thread = add i64 %j, 1
+  %offer_worker_at = getelementptr ptr, ptr %workers, i64 %j
+  %offer_state_at = getelementptr i64, ptr %states, i64 %j
+  %offer_worker = load ptr, ptr %offer_worker_at
+  %offer_state = load i64, ptr %offer_state_at
+  %had_to_wake = call i64 @offer(ptr %offer_worker, i64 %offer_state, ptr %body, ptr %context, i64 %thread, i64 %threads)
+  %woken_then = add i64 %woken, %had_to_wake
+  br label %offers
+
+run:
+  call void %body(ptr %context, i64 0, i64 %threads)
+  %own_end = call i64 @now()
+  br label %joins
+joins:
+  %i = phi i64 [ 0, %run ], [ %i_then, %joining ]
+  %left = icmp slt i64 %i, %asked
+  br i1 %left, label %joining, label %joined
+joining:
+  %join_worker_at = getelementptr ptr, ptr %workers, i64 %i
+  %join_state_at = getelementptr i64, ptr %states, i64 %i
+  %join_worker = load ptr, ptr %join_worker_at
+  %join_state = load i64, ptr %join_state_at
+  call void @join(ptr %join_worker, i64 %join_state)
+  %i_then = add i64 %i, 1
+  br label %joins
+
+joined:
+  %end = call i64 @now()
+  %gone = sub i64 %end, %start
+  %costs = mul i64 %woken, {wake_debt}
+  %owed = add i64 %debt, %costs
+  %rest = sub i64 %owed, %gone
+  %debt_then = call i64 @llvm.smax.i64(i64 %rest, i64 0)
+  store atomic i64 %debt_then, ptr %debt_at monotonic, align 8
+  %waited = sub i64 %end, %own_end
+  %four = shl i64 %waited, 2
+  %long = icmp sgt i64 %waited, {late}
+  %much = icmp sgt i64 %four, %gone
+  %late = and i1 %long, %much
+  br i1 %late, label %was_late, label %was_in_time
+was_late:
+  %penalty = load atomic i64, ptr %penalty_at monotonic, align 8
+  %double = shl i64 %penalty, 1
+  %at_least = call i64 @llvm.smax.i64(i64 %double, i64 {alone_least})
+  %at_most = call i64 @llvm.smin.i64(i64 %at_least, i64 {alone_most})
+  store atomic i64 %at_most, ptr %penalty_at monotonic, align 8
+  %until = add i64 %end, %at_most
+  store atomic i64 %until, ptr %alone_at monotonic, align 8
+  ret void
+was_in_time:
+  %helped = icmp sgt i64 %asked, 0
+  br i1 %helped, label %forgive, label %done
+forgive:
+  %was = load atomic i64, ptr %penalty_at monotonic, align 8
+  %part = ashr i64 %was, 4
+  %less = sub i64 %was, %part
+  store atomic i64 %less, ptr %penalty_at monotonic, align 8
+  br label %done
+done:
+  ret void
+}
+
+; In a child that fork made there are no threads of its parent.
+define void @nestor_forget_threads() {
+  %end = getelementptr %pool, ptr null, i64 1
+  %bytes = ptrtoint ptr %end to i64
+  call void @llvm.memset.p0.i64(ptr align 64 @pool, i8 0, i64 %bytes, i1 false)
+  ret void
+}

@@ -1,0 +1,133 @@
+"""The threads of compiled programs, as machine code: `thread_pool.ll`, compiled once a machine and kept on the disk.
+
+What the file leaves open is filled in here: the times that its rules name, and what differs between systems. Loading it from
+the disk needs no LLVM. Where the system has no POSIX threads, a region runs on the thread that begins it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import signal
+import sys
+from collections.abc import Callable
+
+from .. import disk_cache
+from . import object_loader
+from .process_symbols import of_process
+
+REGION, FORGET = "nestor_parallel", "nestor_forget_threads"
+
+TIMES = {
+    "quiet": 2_000_000,
+    "crowded": 5_000,
+    "jump": 300_000,
+    "crowded_for": 100_000_000,
+    "wake_debt": 50_000,
+    "late": 200_000,
+    "alone_least": 5_000_000,
+    "alone_most": 100_000_000,
+}
+"""Nanoseconds: how long a thread looks for work, alone and beside other processes; the jump of the clock that tells of them,
+and how long that is believed; how long regions run between two that wake a thread; how late one may be; and how long
+regions are on one thread then, at least and at most."""
+
+SERIAL_IR = f"""\
+define void @{REGION}(ptr %body, ptr %context, i64 %wanted) {{
+  call void %body(ptr %context, i64 0, i64 1)
+  ret void
+}}
+define void @{FORGET}() {{
+  ret void
+}}
+"""
+
+_YIELD = ("declare void @llvm.aarch64.hint(i32)", "call void @llvm.aarch64.hint(i32 1)")
+_PAUSES = {
+    "x86_64": ("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"),
+    "aarch64": _YIELD,
+    "arm64": _YIELD,
+}
+"""How a processor is told that it is looking again and again: the declaration and the call of an intrinsic of LLVM."""
+
+
+@functools.cache
+def functions() -> dict[str, int]:
+    """The addresses of `nestor_parallel` and `nestor_forget_threads` in this process."""
+    text = _text()
+    key = (
+        "threads-"
+        + disk_cache.blake2b((disk_cache.environment() + text).encode(), digest_size=16).hexdigest()
+    )
+    for stored in disk_cache.read(key):
+        try:
+            return _loaded(stored.code)
+        except object_loader.LoadError:
+            continue
+    code = _compiled(text)
+    disk_cache.write(key, disk_cache.Variant(b"", b"", code))
+    return _loaded(code)
+
+
+def _loaded(code: bytes) -> dict[str, int]:
+    address: Callable[[str], int]
+    if object_loader.can_load():
+        owner = object_loader.load(code, of_process)
+        address = owner.address
+    else:
+        from .llvm_machine import load_with_llvm
+
+        owner = load_with_llvm(code, {})
+        address = owner.get_function_address
+    ctypes.pythonapi.Py_IncRef(
+        ctypes.py_object(owner)
+    )  # threads run it until the process ends, after Python has
+    return {name: address(name) for name in (REGION, FORGET)}
+
+
+def _compiled(text: str) -> bytes:
+    from .llvm_machine import binding, lock, target_machine
+
+    with lock:
+        machine = target_machine(2)
+        module = binding().parse_assembly(text)
+        module.triple = machine.triple
+        module.data_layout = str(machine.target_data)
+        module.verify()
+        options = binding().create_pipeline_tuning_options(speed_level=2)
+        builder = binding().create_pass_builder(machine, options)
+        builder.getModulePassManager().run(module, builder)
+        return machine.emit_object(module)
+
+
+def _text() -> str:
+    """The file for this system."""
+    if not _has_threads():
+        return SERIAL_IR
+    with open(os.path.join(os.path.dirname(__file__), "thread_pool.ll")) as file:
+        text = file.read()
+    for name, nanoseconds in TIMES.items():
+        text = text.replace(f"{{{name}}}", str(nanoseconds))
+    declaration, pause = _PAUSES.get(os.uname().machine, ("", ""))
+    clock = 6 if sys.platform == "darwin" else 1
+    return f"""{text}
+{declaration}
+define internal void @pause() alwaysinline {{
+  {pause}
+  ret void
+}}
+define internal i32 @clock() alwaysinline {{
+  ret i32 {clock}
+}}
+define internal i32 @set_mask() alwaysinline {{
+  ret i32 {int(signal.SIG_SETMASK)}
+}}
+"""
+
+
+def _has_threads() -> bool:
+    try:
+        return bool(of_process("pthread_create") and of_process("clock_gettime"))
+    except LookupError:
+        return False
