@@ -348,8 +348,9 @@ PEERS: dict[str, type[Peer]] = {
 }
 
 
-def environment(threads: int) -> dict[str, str]:
-    """What a peer's process is started with: its threads, and an allocator that keeps the pages of freed results."""
+def environment(threads: int | None) -> dict[str, str]:
+    """What a peer's process is started with: its threads (none: its own choice), and an allocator that keeps freed pages."""
     names = [f"{name}_NUM_THREADS" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA", "NUMEXPR", "HL")]
     kept = {"MALLOC_MMAP_THRESHOLD_": str(1 << 25), "MALLOC_TRIM_THRESHOLD_": str(1 << 40)}
-    return {name: str(threads) for name in [*names, "NUMEXPR_MAX_THREADS"]} | kept
+    count = {name: str(threads) for name in [*names, "NUMEXPR_MAX_THREADS"]} if threads is not None else {}
+    return count | kept

@@ -23,7 +23,7 @@ PAUSE, LONGEST_PAUSE = 0.004, 0.25
 class Process:
     """One peer's process. It is started at the first request, and again after it died or was late."""
 
-    def __init__(self, name: str, threads: int):
+    def __init__(self, name: str, threads: int | None):
         self.name = name
         self.threads = threads
         self._process: subprocess.Popen | None = None
@@ -31,7 +31,7 @@ class Process:
     def send(self, **request: Any) -> None:
         if self._process is None or self._process.poll() is not None:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "benchmarks.worker", self.name, str(self.threads)],
+                [sys.executable, "-m", "benchmarks.worker", self.name, str(self.threads or 1)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

@@ -1,7 +1,7 @@
 """What a second thread brings: `python -m benchmarks.scaling`, written to benchmarks/results/scaling.md.
 
 The rows of the yardstick that are bound by computing: their operations at the peak of one core take `COMPUTE_BOUND`
-times as long as their bytes. Threads are pinned to cores; one and two threads take turns in one process. The figure is
+times as long as their bytes. The roof's threads are pinned to cores; one and two threads take turns in one process. The figure is
 the median of the ratios of neighbouring turns; it should be at least `WANTED`. Where other guests of the machine come
 and go, a core is up to twice as fast in one turn as in the next, for seconds or for minutes. So the rows are measured
 by rounds, a few turns each, that no row has all its turns in one such time; and the roof is measured in the same turns:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
@@ -58,6 +59,14 @@ def parent_loop(op: Operation) -> ForOp | None:
     while parent is not None and not isinstance(parent, ForOp):
         parent = parent.parent_op()
     return parent
+
+
+def is_in_rounds(op: Operation) -> bool:
+    """Whether a loop is around `op`, of whichever kind."""
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, ForOp | scf.ForOp | scf.WhileOp):
+        parent = parent.parent_op()
+    return parent is not None
 
 
 def enclosing_loops(op: Operation) -> list[ForOp]:

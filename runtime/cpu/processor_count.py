@@ -50,7 +50,7 @@ def _places(root: str, groups: str) -> Iterator[tuple[str, str | None]]:
 
 
 def _upwards(root: str, path: str) -> Iterator[str]:
-    """The folder of a group, and of those above it. In a container the path may be the host's, and the root its own group."""
+    """The folder of a group, and of those above it: in a container the path may be the host's, the root its own group."""
     parts = [part for part in path.split("/") if part and part != ".."]
     for length in range(len(parts), -1, -1):
         yield "/".join([root, *parts[:length]])

@@ -8,8 +8,10 @@
 ;
 ; Rules for a machine that others use as well (docs/decisions/0016-threads-wait.md):
 ;   A thread that waits looks again and again for %quiet ns, and sleeps then. Where the clock jumps meanwhile, another
-;   process had the processor: for %crowded_for ns every wait is short.
-;   Waking a thread takes some microseconds. The next one is woken when regions have run for %wake_debt ns since.
+;   process had the processor: the machine counts as crowded for a while, and every wait is short. Where there is a
+;   sign of it again soon after, the while is twice as long.
+;   Waking a thread takes some microseconds. The next one is woken when regions have run for %wake_debt ns since; beside
+;   others, where it may not come in time and what it worked on has to be fetched, for %crowded_debt ns.
 ;   A region that waited for its threads for a quarter of its time was late: for a while regions run on one thread.
 
 %worker = type {
@@ -30,8 +32,9 @@
   i64,        ; 0 ns that regions must run before a thread is woken again
   i64,        ; 1 until when regions run on one thread
   i64,        ; 2 for how many ns they do when one is late
-  i64,        ; 3 until when every wait is short
-  [4 x i64],
+  i64,        ; 3 until when the machine counts as crowded
+  i64,        ; 4 for how many ns it does at the next sign
+  [3 x i64],
   [255 x %worker]
 }
 
@@ -94,6 +97,29 @@ define internal void @wake(ptr %worker) noinline {
   ret void
 }
 
+; A sign that another process wanted the processor, at a time.
+define internal void @is_crowded(i64 %time) noinline {
+entry:
+  %until_at = getelementptr %pool, ptr @pool, i64 0, i32 3
+  %for_at = getelementptr %pool, ptr @pool, i64 0, i32 4
+  %until = load atomic i64, ptr %until_at monotonic, align 8
+  %known = icmp slt i64 %time, %until
+  br i1 %known, label %done, label %note
+note:
+  %before = load atomic i64, ptr %for_at monotonic, align 8
+  %quiet_from = add i64 %until, %before
+  %again = icmp slt i64 %time, %quiet_from
+  %double = shl i64 %before, 1
+  %longer = call i64 @llvm.smin.i64(i64 %double, i64 {crowded_most})
+  %for = select i1 %again, i64 %longer, i64 {crowded_least}
+  %later = add i64 %time, %for
+  store atomic i64 %for, ptr %for_at monotonic, align 8
+  store atomic i64 %later, ptr %until_at monotonic, align 8
+  br label %done
+done:
+  ret void
+}
+
 ; ---- waiting ----------------------------------------------------------------------------------------
 
 ; Look at a state until it is not %seen, for as long as that does not take the processor from others.
@@ -128,8 +154,7 @@ go_on:
   %short = icmp slt i64 %gone, %patience
   br i1 %short, label %round, label %done
 others:
-  %later = add i64 %time, {crowded_for}
-  store atomic i64 %later, ptr %at monotonic, align 8
+  call void @is_crowded(i64 %time)
   br label %done
 done:
   ret void
@@ -336,7 +361,7 @@ ask:
   %more = icmp slt i64 %k, %others
   br i1 %more, label %one, label %all_asked
 one:
-  %worker = getelementptr %pool, ptr @pool, i64 0, i32 5, i64 %k
+  %worker = getelementptr %pool, ptr @pool, i64 0, i32 6, i64 %k
   %can = call i1 @can_ask(ptr %worker, i1 %may_wake)
   br i1 %can, label %reserve, label %next
 reserve:
@@ -399,7 +424,11 @@ joining:
 joined:
   %end = call i64 @now()
   %gone = sub i64 %end, %start
-  %costs = mul i64 %woken, {wake_debt}
+  %crowded_at = getelementptr %pool, ptr @pool, i64 0, i32 3
+  %crowded_until = load atomic i64, ptr %crowded_at monotonic, align 8
+  %crowded = icmp slt i64 %end, %crowded_until
+  %cost = select i1 %crowded, i64 {crowded_debt}, i64 {wake_debt}
+  %costs = mul i64 %woken, %cost
   %owed = add i64 %debt, %costs
   %rest = sub i64 %owed, %gone
   %debt_then = call i64 @llvm.smax.i64(i64 %rest, i64 0)
@@ -411,6 +440,7 @@ joined:
   %late = and i1 %long, %much
   br i1 %late, label %was_late, label %was_in_time
 was_late:
+  call void @is_crowded(i64 %end)
   %penalty = load atomic i64, ptr %penalty_at monotonic, align 8
   %double = shl i64 %penalty, 1
   %at_least = call i64 @llvm.smax.i64(i64 %double, i64 {alone_least})

@@ -23,11 +23,13 @@ TIMES = {
     "quiet": 2_000_000,
     "crowded": 5_000,
     "jump": 300_000,
-    "crowded_for": 100_000_000,
+    "crowded_least": 50_000_000,
+    "crowded_most": 500_000_000,
     "wake_debt": 50_000,
+    "crowded_debt": 1_000_000,
     "late": 200_000,
-    "alone_least": 5_000_000,
-    "alone_most": 100_000_000,
+    "alone_least": 2_000_000,
+    "alone_most": 30_000_000,
 }
 """Nanoseconds: how long a thread looks for work, alone and beside other processes; the jump of the clock that tells of them,
 and how long that is believed; how long regions run between two that wake a thread; how late one may be; and how long

@@ -139,7 +139,7 @@ def test_others_do_what_a_busy_thread_has_not_begun():
     waiting, once = Kernel(WAITING), Kernel(ONCE.format(step=1, attributes="nestor.grain = 1 : i64"))
     done, met = np.zeros(64, np.int64), np.zeros(1, np.int64)
     with threads(2):
-        time.sleep(0.12)  # for a tenth of a second a late thread is not asked again
+        time.sleep(0.05)  # for a while after it was late no thread is asked
         once(
             np.zeros(1_000_000, np.int64), np.zeros(1_000_000, np.int64)
         )  # nor woken before some work is done

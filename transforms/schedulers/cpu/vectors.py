@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import AnyFloat
 from xdsl.ir import Operation, SSAValue
 
 from ....analysis.machine import Cpu, cpu
-from ....analysis.nest.loop_structure import parent_loop, perfect_band
+from ....analysis.nest.loop_structure import is_in_rounds, parent_loop, perfect_band
 from ....analysis.nest.sets.access_patterns import SCATTERED, SEVERAL, access_patterns, pairs_read
 from ....analysis.nest.sets.dependence import Dependences
 from ....analysis.nest.values.trip_counts import largest_extent
@@ -38,6 +38,10 @@ from .streams import fetch_ahead, stream_results
 
 WORK_PER_THREAD = 1 << 17
 """Element operations below which waking a thread costs more than it saves."""
+
+WORK_IN_ROUNDS = 1 << 15
+"""The same inside of a loop: threads that took part in its last round are awake, and have their part in their caches.
+What one nest leaves there, a next nest that is not shared would have to fetch."""
 
 GATHER_COST = 12
 """Element operations that must come with each access that is not contiguous for a vector to pay: LLVM is as good
@@ -90,7 +94,7 @@ def joined_neighbours(nest: ForOp, machine: Machine) -> list[ForOp]:
 
 def share(loop: ForOp, steps: Steps) -> None:
     """Give a loop, or the outer part of a loop, that was found independent to the threads, if that can pay."""
-    grain = max(1, WORK_PER_THREAD // work_inside(loop))
+    grain = max(1, (WORK_IN_ROUNDS if is_in_rounds(loop) else WORK_PER_THREAD) // work_inside(loop))
     extent = largest_extent(loop)
     if extent is not None and extent < 2 * grain:
         return
