@@ -1,14 +1,15 @@
 """What a second thread brings: `python -m benchmarks.scaling`, written to benchmarks/results/scaling.md.
 
 The rows of the yardstick that are bound by computing: their operations at the peak of one core take `COMPUTE_BOUND`
-times as long as their bytes. The roof's threads are pinned to cores; one and two threads take turns in one process. The figure is
-the median of the ratios of neighbouring turns; it should be at least `WANTED`. Where other guests of the machine come
-and go, a core is up to twice as fast in one turn as in the next, for seconds or for minutes. So the rows are measured
-by rounds, a few turns each, that no row has all its turns in one such time; and the roof is measured in the same turns:
-what multiply-adds in registers gain from a second thread. Beside it stands what the row has of that (the median over
-turns of the one ratio by the other), and the median of those turns in which both cores were there for the roof (`CALM`).
-Guests that share a core's caches slow a row down, and not the roof, which has none of its data there; so there is as well
-the fastest turn with one thread by the fastest with two: what the second core brings where nobody disturbs either.
+times as long as their bytes. The roof's threads are pinned to cores; one and two threads take turns in one process.
+The figure is the median of the ratios of neighbouring turns; it should be at least `WANTED`. Where other guests of
+the machine come and go, a core is up to twice as fast in one turn as in the next, for seconds or for minutes. So the
+rows are measured by rounds, a few turns each, that no row has all its turns in one such time; and the roof is
+measured in the same turns: what multiply-adds in registers gain from a second thread. Beside it stands what the row
+has of that (the median over turns of the one ratio by the other), and the median of those turns in which both cores
+were there for the roof (`CALM`). Guests that share a core's caches slow a row down, and not the roof, which has none
+of its data there; so there is as well the fastest turn with one thread by the fastest with two: what the second core
+brings where nobody disturbs either.
 """
 
 from __future__ import annotations

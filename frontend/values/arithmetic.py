@@ -218,7 +218,7 @@ def _python_arithmetic(graph: Graph, name: str, operands: Sequence[Value]) -> Va
     if name.endswith("_shift"):
         _require_shift(graph, operands[1])
     if name in ("divide", "floor_divide", "remainder"):
-        _require_nonzero(graph, operands[1])
+        _require_nonzero(graph, name, *operands)
     kinds = tuple([operand_of(o) for o in operands])
     if name not in _COMPARISONS and not (name.startswith("bitwise") and set(kinds) == {bool}):
         operands = [_without_bool(graph, o) for o in operands]
@@ -360,7 +360,9 @@ def _divides_by_zero(graph: Graph, text: str) -> NoReturn:
     fail(graph, graph.error(DivisionError, text), "ZeroDivisionError")
 
 
-def _require_nonzero(graph: Graph, divisor: Value) -> None:
+def _require_nonzero(graph: Graph, name: str, dividend: Value, divisor: Value) -> None:
+    """Raise where a Python number is divided by zero. An argument that a quotient of integers depends on is compiled in: a
+    known divisor says more of extents and bounds."""
     if isinstance(divisor, Static):
         if divisor.value == 0:
             _divides_by_zero(graph, "division by zero")
@@ -368,11 +370,15 @@ def _require_nonzero(graph: Graph, divisor: Value) -> None:
     affine = affine_of(divisor)
     if affine is not None and (affine.lower_bound() or 0) > 0:
         return
-    if affine is not None and (arguments := scalar_arguments([divisor])):
+    arguments = scalar_arguments([divisor]) if affine is not None and name != "divide" else None
+    if arguments:
         raise Respecialise(arguments, why="a Python integer divides, and may be zero")
     from .checks import check
 
-    text = "float division by zero" if operand_of(divisor) is float else "integer division or modulo by zero"
+    if float in (operand_of(dividend), operand_of(divisor)):
+        text = "float division by zero"
+    else:
+        text = "division by zero" if name == "divide" else "integer division or modulo by zero"
     check(graph, apply(graph, np.not_equal, divisor, Static(0)), "ZeroDivisionError", text)
 
 

@@ -14,6 +14,9 @@ RAISED = 9
 INTERRUPTED = 10
 """A handler of a signal raised: the words after the fourth are the type, the value and the traceback of its exception."""
 
+UNSUPPORTED = 11
+"""What Python would answer in another way than the program can, found when it is met (a complex number, say)."""
+
 ERROR_CODES: dict[str, int] = {
     "IndexError": INDEX_ERROR,
     "AssertionError": ASSERTION_ERROR,
@@ -25,6 +28,7 @@ ERROR_CODES: dict[str, int] = {
     "UnboundLocalError": UNBOUND_LOCAL_ERROR,
     "Raised": RAISED,
     "Interrupted": INTERRUPTED,
+    "UnsupportedError": UNSUPPORTED,
 }
 """The first word of an error record, by the exception that the caller raises (`nestor.kind` of a check)."""
 

@@ -276,7 +276,7 @@ def private(a):
     ("function", "arguments", "kind", "message"),
     [
         (negative_power, [k], ValueError, "Integers to negative integer powers are not allowed."),
-        (complex_power, [1.5], NestorError, "Python gives an error or a complex number"),
+        (complex_power, [-1.5], NestorError, "a negative number of Python to a fraction is a complex number"),
         (boolean_difference, [k > 0], TypeError, "numpy boolean subtract"),
         (wide_shift, [k], TypeError, "ufunc 'left_shift' not supported for the input types"),
         (where_alone, [x], NestorError, "where= leaves elements undefined without out="),

@@ -40,7 +40,7 @@ from ..specialise.arguments import (
     plain_function,
     signature_of,
 )
-from ..specialise.opened_integers import as_of
+from ..specialise.opened_integers import as_of, values_with_programs
 from ..specialise.options import constant_names, static_names
 from ..specialise.specialiser import COMPILING, Specialiser, Types
 from .adoption import (
@@ -540,7 +540,7 @@ class JitFunction(Specialiser, CallArguments):
     ) -> None:
         """Let calls like this one run natively, where they can. Such a call has been answered: what fails now is not its
         failure. `values` are those of the leaves, and of the arrays that were found outside."""
-        if not self._can_be_native or invocation.touches or any(map(is_open, invocation.program.arguments)):
+        if not self._can_be_native or invocation.touches:
             return
         try:
             with COMPILING:
@@ -568,6 +568,10 @@ class JitFunction(Specialiser, CallArguments):
         call.hold_outside(values)
         call.long = invocation.fastest > LONG
         call.earlier = self._before(invocation.program)
+        if any(map(is_open, invocation.program.arguments)):
+            if list(self._open.values()).count(True) != 1:
+                return
+            call.own = values_with_programs(invocation.program.arguments, self._compiled)
         entry = native_entry(call, invocation)
         if entry is not None and may_be_native(self):
             self._words = fast_call.install(self, type(self).__call__, self._entries, entry)

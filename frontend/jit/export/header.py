@@ -11,6 +11,7 @@ from .messages import EXTENT, OVERLAP, POINTER, PROCESSOR, STATUSES
 
 _STATUS_NOTES = {
     "RAISED": "a `raise` of the program was reached",
+    "UNSUPPORTED": "a value that the program was not compiled for: a complex number, say",
     "BAD_POINTER": "NULL, or elements that are not aligned",
     "BAD_EXTENT": "an extent or a stride that the program was not compiled for",
     "OVERLAP": "a result, or an argument that is written, shares memory with another one",
@@ -22,7 +23,7 @@ def statuses() -> dict[str, int]:
     """The statuses by their names in C, without the prefix."""
     words = {"IndexError": "INDEX", "AssertionError": "ASSERTION", "ZeroDivisionError": "ZERO_DIVISION"}
     words |= {"MemoryError": "MEMORY", "ValueError": "VALUE", "OverflowError": "OVERFLOW"}
-    words |= {"UnboundLocalError": "UNBOUND", "Raised": "RAISED"}
+    words |= {"UnboundLocalError": "UNBOUND", "Raised": "RAISED", "UnsupportedError": "UNSUPPORTED"}
     found = {words[name]: code for name, code in STATUSES.items()}
     own = {"BAD_POINTER": POINTER, "BAD_EXTENT": EXTENT, "OVERLAP": OVERLAP, "BAD_PROCESSOR": PROCESSOR}
     return {"OK": 0, **found, **own}

@@ -30,6 +30,7 @@ TEXTS = {
     "OverflowError": "a number is out of range",
     "UnboundLocalError": "a variable has no value",
     "Raised": "an exception was raised",
+    "UnsupportedError": "this value is not supported",
 }
 
 

@@ -158,6 +158,8 @@ class _Writer(ExtentWriter):
         groups = guards(program.captured, entry.keep, self._taken(held_words))
         conditions = [self._condition(guard) for guard in program.guards] if self.open else []
         exclusions = self._exclusions() if self.open else []
+        conditions += self._not_negative()
+        exclusions += self._own_values()
         self._need(len(self.slots) <= MAX_SLOTS and len(self.names) <= MAX_NAMES)
         entry.address = entry.block(
             ENTRY.pack(

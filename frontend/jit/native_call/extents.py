@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ....runtime.cpu.call_layout import CONDITION, EXCLUSION, LINEAR
+from ...interface.argument_types import is_open
 from ..call.invoke import Invocation
 from .leaves import Call, Declined
 
@@ -77,6 +78,22 @@ class ExtentWriter:
                 pairs = [word for pair in known.items() for word in pair]
                 found.append([*EXCLUSION.pack(count=len(known)), *pairs])
         return found
+
+    def _not_negative(self) -> list[list[int]]:
+        """The conditions of open integers: programs for them are for values that are not negative."""
+        arguments = self.invocation.program.arguments
+        names = [self._name(k) for k, one in enumerate(arguments) if is_open(one)]
+        return [[*CONDITION.pack(count=1), name, 1] for name in names]
+
+    def _own_values(self) -> list[list[int]]:
+        """The values of open integers that have programs of their own."""
+        return [
+            [
+                *EXCLUSION.pack(count=len(own)),
+                *[word for k, value in own.items() for word in (self._name(k), value)],
+            ]
+            for own in self.call.own
+        ]
 
     def _name_of_extent(self, name: str) -> int:
         self._need(name in self.names)

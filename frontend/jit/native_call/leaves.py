@@ -36,6 +36,8 @@ class Call:
     held: list[np.ndarray] = field(default_factory=list)
     """Arrays that are the same in every call of an entry, defaults and those from outside: the last objects."""
     long: bool = False
+    own: Sequence[dict[int, int]] = ()
+    """Values of open integers, by the position of the leaf, for which other programs are."""
     earlier: Sequence[Sequence[ArgumentType]] = ()
     """What the programs are for that come before the one that runs: where both fit, they do."""
 

@@ -53,6 +53,18 @@ def as_of(arguments: Sequence[ArgumentType], types: Types) -> Types:
     return tuple([opened(one) if is_open(own) else one for own, one in zip(arguments, types, strict=True)])
 
 
+def values_with_programs(types: Types, families: Iterable[Sequence[ArgumentType]]) -> list[dict[int, int]]:
+    """The values of open integers, by the position of the argument, for which there are programs beside that of `types`."""
+    own, found = without_extents(types), []
+    for family in families:
+        if len(family) != len(own):
+            continue
+        differ = [k for k, (a, b) in enumerate(zip(family, own, strict=True)) if a != b]
+        if differ and all(is_open(own[k]) and _is_integer(family[k]) for k in differ):
+            found.append({k: family[k].value for k in differ})
+    return found
+
+
 def _is_integer(one: ArgumentType) -> bool:
     return one.kind == "static" and type(one.value) is int
 

@@ -274,6 +274,10 @@ class Specialiser(fast_call.NativeCallable):
         self._compiled.setdefault(without_extents(arguments), []).append((program, kernel))
         self._recent[id(program)] = program
         self._written.update([arguments[k].group or arguments[k].name for k in program.written])
+        if any(
+            self._open.values()
+        ):  # entries for open integers name the values that have programs of their own
+            self._leave_native()
         family = self._compiled[without_extents(arguments)]
         if len(family) > MOST_STALE:
             stale = next(

@@ -181,20 +181,21 @@ def _integer_constant_power(graph: Graph, base: Value, exponent: int, dtype: np.
 def _python_power(graph: Graph, base: Value, exponent: Value) -> Value:
     """`base ** exponent` of Python numbers, of which one is known at run time only.
 
-    An integer to a negative power is a float in Python, a negative float to a fraction a complex number: where the
-    type depends on the value, the exponent must be known at compile time.
+    An integer to a negative power is a float in Python: where both are integers, the exponent must be known at compile time,
+    or not negative.
     """
     kinds = [number_kind(graph, v) for v in (base, exponent)]
     if complex in kinds:
         return _power_of_complex(graph, base, exponent, kinds)
-    if float not in kinds and isinstance(exponent, Index) and _is_nonnegative(graph, _baked(graph, exponent)):
+    is_complex = (
+        isinstance(base, Static) and base.value < 0 and kinds[1] is float and scalar_arguments([exponent])
+    )
+    if float in kinds and not isinstance(exponent, Static) and not is_complex:
+        return _power_of_floats(graph, base, exponent)
+    if isinstance(exponent, Index) and _is_nonnegative(graph, _baked(graph, exponent)):
         result = emit(graph, ELEMENTWISE["power"], [base, exponent], (WEAK_DTYPES[int],) * 2)
         check_arithmetic(graph, "power", [base, exponent], result)
         return as_weak(result, int, scalar_arguments([base, exponent]))
-    if kinds[0] is float and not isinstance(exponent, Static) and not scalar_arguments([exponent]):
-        is_positive = isinstance(base, Static) and base.value > 0
-        if is_positive or kinds[1] is not float:
-            return _power_of_float(graph, base, exponent, is_positive)
     value = require_static(
         graph, exponent, "the exponent of **", "make the base a NumPy number: np.float64(x) ** y"
     )
@@ -208,7 +209,7 @@ def _python_power(graph: Graph, base: Value, exponent: Value) -> Value:
         result = _integer_constant_power(graph, base, int(value), WEAK_DTYPES[int])
         check_arithmetic(graph, "power", [base, Static(int(value))], result)
         return as_weak(result, int, scalar_arguments([base]))
-    return _python_float_power(graph, base, value, kinds)
+    return _power_of_floats(graph, base, Static(float(value)))
 
 
 MOST_PRODUCTS = 100
@@ -241,46 +242,64 @@ def _power_of_complex(graph: Graph, base: Value, exponent: Value, kinds: Sequenc
     return result
 
 
-def _power_of_float(graph: Graph, base: Value, exponent: Value, is_positive: bool) -> Value:
-    """A float to an exponent known at run time, where Python's result is a float: the base is positive, or the exponent
-    an integer. Zero to a negative power raises, and so does a result that is too large."""
+def _power_of_floats(graph: Graph, base: Value, exponent: Value) -> Value:
+    """A power that is a float in Python. Zero to a negative power raises, and so does a result that is too large; a negative
+    number to a fraction, which is complex in Python, is refused when it is met."""
+    kinds = [number_kind(graph, v) for v in (base, exponent)]
+    positive = isinstance(base, Static) and base.value > 0
     affine = affine_of(exponent)
-    rises = affine is not None and graph.assumptions.nonnegative(affine, "an exponent is not negative")
-    if not is_positive and not rises:
-        fine = apply(
-            graph,
-            np.logical_or,
-            apply(graph, np.not_equal, base, Static(0.0)),
-            apply(graph, np.greater_equal, exponent, Static(0)),
-        )
-        check(graph, fine, "ZeroDivisionError", "0.0 cannot be raised to a negative power")
-    result = emit(graph, ELEMENTWISE["power"], [base, exponent], (WEAK_DTYPES[float],) * 2)
-    if not (rises and isinstance(base, Static) and abs(base.value) <= 1):
+    rises = (isinstance(exponent, Static) and exponent.value >= 0) or (
+        affine is not None and graph.assumptions.nonnegative(affine, "an exponent is not negative")
+    )
+    if not positive and not rises:
+        is_zero = apply(graph, np.equal, base, Static(0.0))
+        _refuse(graph, is_zero, apply(graph, np.less, exponent, Static(0)), "ZeroDivisionError", _OF_ZERO)
+    if not positive and not _is_whole(exponent, kinds[1]) and not _has_no_sign(graph, base):
+        is_fraction = apply(graph, np.less, apply(graph, np.floor, exponent), exponent)
+        _refuse(graph, apply(graph, np.less, base, Static(0)), is_fraction, "UnsupportedError", _COMPLEX)
+    value = exponent.value if isinstance(exponent, Static) else None
+    dtypes = (WEAK_DTYPES[float],) * 2
+    if value == 0.5:
+        root = emit(graph, ELEMENTWISE["sqrt"], [base], dtypes[:1])
+        result = emit(graph, ELEMENTWISE["add"], [root, Static(0.0)], dtypes)  # of -0.0 it is 0.0
+    elif value == -1:
+        result = emit(graph, ELEMENTWISE["reciprocal"], [base], dtypes[:1])
+    else:
+        result = emit(graph, ELEMENTWISE["power"], [base, exponent], dtypes)
+    is_small = (isinstance(base, Static) and abs(base.value) <= 1 and rises) or (
+        value is not None and 0 <= value <= 1
+    )
+    if not is_small:
         grew = apply(graph, np.isinf, result)
-        for operand in (base, exponent):
-            if number_kind(graph, operand) is float:
+        for operand, kind in zip((base, exponent), kinds, strict=True):
+            if kind is float and not isinstance(operand, Static):
                 grew = apply(graph, np.logical_and, grew, apply(graph, np.isfinite, operand))
         fine = apply(graph, np.logical_not, grew)
         check(graph, fine, "OverflowError", "(34, 'Numerical result out of range')")
     return as_weak(result, float, scalar_arguments([base, exponent]))
 
 
-def _python_float_power(graph: Graph, base: Value, value: Any, kinds: Sequence[Any]) -> Value:
+_OF_ZERO = "0.0 cannot be raised to a negative power"
+_COMPLEX = (
+    "a negative number of Python to a fraction is a complex number, and this is compiled for floats: make it a NumPy "
+    "number, np.float64(x) ** y, whose power is nan there"
+)
+
+
+def _refuse(graph: Graph, one: Value, other: Value, kind: str, message: str) -> None:
+    """Raise where both of two conditions hold."""
+    both = apply(graph, np.logical_and, one, other)
+    if not isinstance(both, Static) or both.value:
+        check(graph, apply(graph, np.logical_not, both), kind, message)
+
+
+def _is_whole(exponent: Value, kind: Any) -> bool:
+    return kind is not float or (isinstance(exponent, Static) and float(exponent.value).is_integer())
+
+
+def _has_no_sign(graph: Graph, base: Value) -> bool:
+    """Whether a base is an integer that is known not to be negative."""
     affine = affine_of(base)
-    positive = affine is not None and graph.assumptions.nonnegative(
+    return affine is not None and graph.assumptions.nonnegative(
         affine, "a root of a number that is not negative"
     )
-    if value == -1 and kinds[0] is float:
-        name, operands = "reciprocal", [base]
-    elif value == 0.5 and (kinds[0] is float or positive):
-        name, operands = "sqrt", [base]
-    elif value >= 0 and (float(value).is_integer() or positive):
-        name, operands = "power", [base, Static(float(value))]
-    else:
-        raise graph.error(
-            UnsupportedError,
-            f"a Python number ** {value!r} is not supported: Python gives an error or a complex number for some",
-            "make it a NumPy number: np.float64(x) ** y, whose powers are inf or nan there",
-        )
-    result = emit(graph, ELEMENTWISE[name], operands, (WEAK_DTYPES[float],) * len(operands))
-    return as_weak(result, float, scalar_arguments([base]))
