@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,10 @@ class KernelMemoryError(NestorError, MemoryError):
 
 class FileError(NestorError, OSError):
     """A file or folder that cannot be read or written."""
+
+
+class NotPickledError(UnsupportedError, TypeError, pickle.PicklingError):
+    """What cannot be pickled: no other process can have it."""
 
 
 class SavedProgramError(NestorError, ValueError):

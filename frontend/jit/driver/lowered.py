@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...interface.argument_types import ArgumentType, binding, static_type
-from ...interface.errors import DTypeError, UnsupportedError
+from ...interface.errors import DTypeError, NotPickledError, UnsupportedError
 from ...interface.structures import Again, Seen, Structure
 from ..call.invoke import Invocation
 from ..specialise.arguments import Default
@@ -37,6 +37,12 @@ class Lowered:
 
     def __str__(self) -> str:
         return self.as_text()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise NotPickledError(
+            f"'{self.program.name}' as lower() gives it is IR of this process, and cannot be pickled",
+            hint="pickle the jitted function, or what compile() gives",
+        )
 
     def as_text(self, level: str = "nt", schedule: Any = None) -> str:
         """Its text at a level: nt, nt-fused, nest, scf, llvm, llvm-ir, asm, gpu, cuda, ptx; `schedule` as for `compile`.
@@ -92,6 +98,17 @@ class Compiled:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._call(self._kernel, args, kwargs)
+
+    def __copy__(self) -> Compiled:
+        return self  # nothing in it changes
+
+    def __deepcopy__(self, memo: Any) -> Compiled:
+        return self
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        from .unpickled import pickled
+
+        return pickled(self)
 
     def check(self, *args: Any, **kwargs: Any) -> list[Fault]:
         """What its kernels do that CUDA leaves undefined; for target `cuda-sim`. An empty list: nothing was found.

@@ -1,0 +1,74 @@
+"""Texts that came with functions of other processes, where their files are not: of cells of a notebook, of `__main__`.
+
+    note_texts({"<ipython-input-3-5f0d>": ("def f(x): ...", [("f", 1)])})      # what unpickling does
+    carried(f.__code__)                                                       # the file and the lines of each such text
+
+cloudpickle gives all code the same file, so a text is found by the names and first lines of the functions in it. Functions
+of two texts may have the same: who reads a text looks whether it is that of the code.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from types import CodeType
+
+from .source_text import is_text_of
+
+MOST_TEXTS = 4096
+"""Maximum number of texts that are kept; beyond, those go that came longest ago."""
+
+Key = tuple[str, int]
+Texts = Mapping[str, tuple[str, Sequence[Key]]]
+"""Texts by the names of their files, each with the names and first lines of functions in it."""
+
+_LINES: OrderedDict[tuple[str, str], list[str]] = OrderedDict()
+"""The lines of texts, by the names of their files and the texts: two processes may give one name to two texts."""
+
+_PLACES: dict[Key, list[tuple[str, str]]] = {}
+"""Where functions of a name and a first line are: the keys of their texts, the latest last."""
+
+
+def key_of(code: CodeType) -> Key:
+    """What functions are found by."""
+    return code.co_qualname, code.co_firstlineno
+
+
+def note_texts(texts: Texts) -> None:
+    """Keep texts. Messages and tracebacks show their lines where a file of this name is not here."""
+    for file, (text, functions) in texts.items():
+        place = file, text
+        lines = _LINES.pop(place, None) or text.splitlines(keepends=True)
+        known = linecache.getlines(file)
+        if not known or any(name == file and known is one for (name, _), one in _LINES.items()):
+            linecache.cache[file] = (len(text), None, lines, file)
+        _LINES[place] = lines
+        for key in map(tuple, functions):
+            found = _PLACES.setdefault(key, [])
+            if place in found:
+                found.remove(place)
+            found.append(place)
+        while len(_LINES) > MOST_TEXTS:
+            _forget(next(iter(_LINES)))
+
+
+def _forget(place: tuple[str, str]) -> None:
+    del _LINES[place]
+    for key, places in list(_PLACES.items()):
+        if place in places:
+            places.remove(place)
+        if not places:
+            del _PLACES[key]
+
+
+def carried(code: CodeType) -> list[tuple[str, list[str]]]:
+    """The texts that may have the function of a code in them, the latest first: the name of the file, and the lines."""
+    places = _PLACES.get(key_of(code), ()) if _PLACES else ()
+    return [(place[0], _LINES[place]) for place in reversed(places)]
+
+
+def file_of(code: CodeType) -> str:
+    """The file of a code; of one that came without its file, that of the text that came with it."""
+    files = (file for file, lines in carried(code) if is_text_of("".join(lines), code))
+    return next(files, code.co_filename)
