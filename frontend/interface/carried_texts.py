@@ -23,11 +23,14 @@ Key = tuple[str, int]
 Texts = Mapping[str, tuple[str, Sequence[Key]]]
 """Texts by the names of their files, each with the names and first lines of functions in it."""
 
-_LINES: OrderedDict[tuple[str, str], list[str]] = OrderedDict()
-"""The lines of texts, by the names of their files and the texts: two processes may give one name to two texts."""
+Place = tuple[str, str]
+"""The name of a file, and its text: two processes may give one name to two texts."""
 
-_PLACES: dict[Key, list[tuple[str, str]]] = {}
-"""Where functions of a name and a first line are: the keys of their texts, the latest last."""
+_LINES: OrderedDict[Place, list[str]] = OrderedDict()
+"""The lines of texts."""
+
+_PLACES: dict[Key, dict[Place, None]] = {}
+"""The texts that functions of a name and a first line are in, the latest last."""
 
 
 def key_of(code: CodeType) -> Key:
@@ -39,33 +42,33 @@ def note_texts(texts: Texts) -> None:
     """Keep texts. Messages and tracebacks show their lines where a file of this name is not here."""
     for file, (text, functions) in texts.items():
         place = file, text
-        lines = _LINES.pop(place, None) or text.splitlines(keepends=True)
+        lines = _LINES.get(place)
+        is_new = lines is None
+        lines = text.splitlines(keepends=True) if lines is None else lines
         known = linecache.getlines(file)
-        if not known or any(name == file and known is one for (name, _), one in _LINES.items()):
+        if not known or (is_new and any(known is one for (name, _), one in _LINES.items() if name == file)):
             linecache.cache[file] = (len(text), None, lines, file)
         _LINES[place] = lines
-        for key in map(tuple, functions):
-            found = _PLACES.setdefault(key, [])
-            if place in found:
-                found.remove(place)
-            found.append(place)
+        _LINES.move_to_end(place)
+        for name, line in functions:
+            _PLACES.setdefault((name, line), {})[place] = None
         while len(_LINES) > MOST_TEXTS:
             _forget(next(iter(_LINES)))
 
 
-def _forget(place: tuple[str, str]) -> None:
+def _forget(place: Place) -> None:
     del _LINES[place]
     for key, places in list(_PLACES.items()):
-        if place in places:
-            places.remove(place)
+        places.pop(place, None)
         if not places:
             del _PLACES[key]
 
 
 def carried(code: CodeType) -> list[tuple[str, list[str]]]:
     """The texts that may have the function of a code in them, the latest first: the name of the file, and the lines."""
-    places = _PLACES.get(key_of(code), ()) if _PLACES else ()
-    return [(place[0], _LINES[place]) for place in reversed(places)]
+    places = _PLACES.get(key_of(code)) if _PLACES else None
+    found = [(place, _LINES.get(place)) for place in reversed(list(places or ()))]
+    return [(place[0], lines) for place, lines in found if lines is not None]
 
 
 def file_of(code: CodeType) -> str:

@@ -41,8 +41,9 @@ class CustomRule(Pickled):
     def _functions(self) -> list[Any]:
         return [self.function, *[rule for rule in self._rules() if rule is not None]]
 
-    def _pickled_as(self) -> tuple[Any, ...]:
-        return self.function, self.nondiff_argnums, self._rules(), texts_of(self._functions())
+    def _pickled_as(self, by_value: bool = True) -> tuple[Any, ...]:
+        texts = texts_of(self._functions()) if by_value else {}
+        return self.function, self.nondiff_argnums, self._rules(), texts
 
     def _take(self, function: Any, nondiff_argnums: Any, rules: Any, texts: Texts) -> None:
         note_texts(texts)

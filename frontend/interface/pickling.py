@@ -14,8 +14,10 @@ them by their names finds the object of that name; who takes them by value makes
 
 from __future__ import annotations
 
+import ast
 import functools
 import itertools
+import linecache
 import os
 import sys
 import weakref
@@ -37,8 +39,8 @@ class Pickled:
 
     __slots__ = ()
 
-    def _pickled_as(self) -> tuple[Any, ...]:
-        """What it is made of: `_take` makes it again of that."""
+    def _pickled_as(self, by_value: bool = True) -> tuple[Any, ...]:
+        """What it is made of: `_take` makes it again of that. Functions that are pickled by value need their texts."""
         raise NotImplementedError
 
     def _take(self, *parts: Any) -> None:
@@ -49,8 +51,8 @@ class Pickled:
         """The functions that it is made of; the first one may have given it its name."""
         raise NotImplementedError
 
-    def _made_by(self) -> tuple[Any, tuple[Any, ...]] | None:
-        """What to call for it where it has no name of its own, and with what; None: `_take` is enough."""
+    def _made_by(self) -> Any:
+        """What to call for it with `_pickled_as`, where it has no name of its own; None: `_take` is enough."""
         return None
 
     def __copy__(self: Made) -> Made:
@@ -68,12 +70,14 @@ class Pickled:
             is_its_own = getattr(self, "__module__", None) == place[0]
             if is_its_own and not (place[0] in MAIN and _takes_values()):
                 return place[1]
-        if not _INSIDE.get() and not _takes_values() and not all(map(is_found, self._functions())):
+        by_value = _INSIDE.get() or _takes_values()
+        if not by_value and not all(map(is_found, self._functions())):
             sealed = _sealed(self)
             if sealed is not None:
                 return sealed
-        again = self._made_by()
-        return again if again is not None else (_blank, (type(self),), self._pickled_as())
+            by_value = True
+        parts, again = self._pickled_as(by_value), self._made_by()
+        return (_blank, (type(self),), parts) if again is None else (again, (type(self), *parts))
 
     def __setstate__(self, state: Any) -> None:
         if isinstance(state, FunctionType):
@@ -182,13 +186,31 @@ def is_found(thing: Any) -> bool:
 
 
 def _is_in_file_of(module: Any, thing: Any) -> bool:
-    """Whether the file of a module defines something: not a cell of a notebook, nor a text that was typed in."""
+    """Whether whoever runs the file of a module again has something that it defines: not a cell of a notebook, nor a text
+    that was typed in, nor what stands under `if __name__ == "__main__"`."""
     file = getattr(module, "__file__", None)
     while isinstance(thing, Pickled):
         thing = thing._functions()[0]
     if not isinstance(file, str) or not isinstance(thing, FunctionType):
         return isinstance(file, str)
-    return os.path.basename(thing.__code__.co_filename) == os.path.basename(file)
+    code = thing.__code__
+    is_there = os.path.basename(code.co_filename) == os.path.basename(file)
+    return is_there and not any(code.co_firstlineno in lines for lines in _for_main_alone(file))
+
+
+@functools.cache
+def _for_main_alone(file: str) -> list[range]:
+    """The lines of a file that run only where it is started."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except SyntaxError:
+        return []
+    return [
+        range(node.lineno, (node.end_lineno or node.lineno) + 1)
+        for node in tree.body
+        if isinstance(node, ast.If)
+        and any(isinstance(one, ast.Name) and one.id == "__name__" for one in ast.walk(node.test))
+    ]
 
 
 # ---- by value ---------------------------------------------------------------------------------------

@@ -74,9 +74,8 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 def _has_its_file(thing: Any) -> bool:
     """Whether who takes it has its file: it is found in a module, where cloudpickle is not told to take that by value."""
     module = thing.__module__
-    cloudpickle = sys.modules.get("cloudpickle")
-    by_value = () if cloudpickle is None else cloudpickle.list_registry_pickle_by_value()
-    is_by_value = any(f"{module}.".startswith(f"{name}.") for name in by_value)
+    registry = getattr(sys.modules.get("cloudpickle"), "list_registry_pickle_by_value", tuple)()
+    is_by_value = any(f"{module}.".startswith(f"{name}.") for name in registry)
     return module not in MAIN and not is_by_value and is_found(thing)
 
 

@@ -32,6 +32,7 @@ from ...interface.outside_arrays import NO_INPUTS, Inputs, can_be_input
 from ...interface.pickling import Pickled
 from ...interface.source import definition_of, source_of
 from ...interface.structures import Seen
+from ...interface.texts_of import texts_of
 from ..call.invoke import Invocation
 from ..disk import stored_programs as disk
 from ..specialise.arguments import (
@@ -331,18 +332,15 @@ class JitFunction(Specialiser, CallArguments, Pickled):
         source = self._source()
         return [source.function if isinstance(source, Recipe) else source]
 
-    def _pickled_as(self) -> tuple[Any, ...]:
-        from ...interface.texts_of import texts_of
-
-        return self._source(), self.given_options(), texts_of(self._functions())
+    def _pickled_as(self, by_value: bool = True) -> tuple[Any, ...]:
+        return self._source(), self.given_options(), texts_of(self._functions()) if by_value else {}
 
     def _take(self, source: Any, options: dict[str, Any], texts: Texts) -> None:
         note_texts(texts)
         type(self).__init__(self, source.made() if isinstance(source, Recipe) else source, **options)
 
-    def _made_by(self) -> tuple[Any, tuple[Any, ...]] | None:
-        recipe = isinstance(self._source(), Recipe)
-        return (_made_again, (type(self), *self._pickled_as())) if recipe else None
+    def _made_by(self) -> Any:
+        return _made_again if isinstance(self._source(), Recipe) else None
 
     def given_options(self) -> dict[str, Any]:
         """The options of `nt.jit` that make it again: those that are not what `nt.jit` takes by itself."""

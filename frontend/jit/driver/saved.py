@@ -169,17 +169,18 @@ def contents(
     kernel: Any,
     done: str = "saved",
     error: type[UnsupportedError] = UnsupportedError,
+    way_out: str = "",
     *,
     has_inputs: bool = False,
 ) -> bytes:
-    """A compiled program as bytes. Raises `error`, which says why it cannot be `done`.
+    """A compiled program as bytes. Raises `error`, which says why it cannot be `done`, and a `way_out` beside others.
 
     A program that reads arrays from outside is one only where `has_inputs` says that it is given them.
     """
     name = name_of(owner)
     reason = why_not_alone(program, kernel, has_inputs)
     if reason is not None:
-        raise error(f"'{name}' cannot be {done}: {reason[0]}", hint=reason[1])
+        raise error(f"'{name}' cannot be {done}: {reason[0]}", hint=f"{reason[1]}{way_out}")
     engine, file = kernel.engine, io.BytesIO()
     try:
         _Pickler(file).dump(_description(owner, name))
