@@ -69,6 +69,8 @@ class KernelAssertionError(NestorError, AssertionError):
 class KernelMemoryError(NestorError, MemoryError):
     """A kernel that could not allocate."""
 
+    __new__ = Exception.__new__  # MemoryError's makes no subclass, and who unpickles one may ask for it
+
 
 class FileError(NestorError, OSError):
     """A file or folder that cannot be read or written."""

@@ -163,6 +163,12 @@ def _place_of(thing: Any) -> tuple[str, str] | None:
     return None
 
 
+def owner_of(function: FunctionType) -> Any:
+    """The class that a method is defined in, as far as its name says; None of others."""
+    name = function.__qualname__.rpartition(".")[0]
+    return _at(function.__module__, name) if name else None
+
+
 def _at(module: str, name: str) -> Any:
     found: Any = sys.modules.get(module)
     for part in name.split("."):

@@ -17,8 +17,9 @@ from weakref import WeakKeyDictionary
 from .carried_texts import Key, Texts, key_of
 from .errors import UnsupportedError
 from .forwarders import made_lines
-from .pickling import MAIN, Pickled, is_found
+from .pickling import MAIN, Pickled, is_found, owner_of
 from .source import text_of
+from .source_text import FUTURE, codes_of
 from .versioned import is_own
 
 MOST_ITEMS = 1000
@@ -60,7 +61,16 @@ def _note(texts: dict[str, tuple[str, list[Key]]], function: FunctionType) -> No
         known = _TEXTS[function] = code, file, "" if made_lines(function) else "".join(lines)
     _, file, text = known
     if text and texts.setdefault(file, (text, []))[0] == text:
-        texts[file][1].extend(map(key_of, _codes(code)))
+        keys = texts[file][1]
+        if not keys:
+            keys += _keys(text, file, code.co_flags & FUTURE)
+        keys += [key for key in map(key_of, _codes(code)) if key not in keys]
+
+
+@functools.lru_cache(maxsize=64)
+def _keys(text: str, file: str, flags: int) -> list[Key]:
+    """What all functions of a text are found by: arguments may be of classes that are in it."""
+    return list(map(key_of, codes_of(text, file, flags)))
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
@@ -91,6 +101,7 @@ def _parts(function: FunctionType) -> Iterator[Any]:
     yield from function.__defaults__ or ()
     yield from (function.__kwdefaults__ or {}).values()
     yield from vars(function).values()
+    yield owner_of(function)  # a method has its object among the arguments
 
 
 @functools.lru_cache(maxsize=1024)
