@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import importlib
+import importlib.util
 import pickle
 import subprocess
 import sys
@@ -233,6 +234,12 @@ def cell(tmp_path_factory):
     return path
 
 
+def needs(package):
+    """Skip where a package is not installed. It is not imported: some change how exceptions are pickled."""
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f"{package} is not installed")
+
+
 def test_a_pool_of_multiprocessing(cell):
     pool = """
 def pool(jobs):
@@ -246,7 +253,7 @@ def pool(jobs):
 
 
 def test_joblib(cell):
-    pytest.importorskip("joblib", reason="joblib is not installed")
+    needs("joblib")
     pool = """
 def pool(jobs):
     import joblib
@@ -259,7 +266,7 @@ def pool(jobs):
 
 @pytest.mark.slow
 def test_a_cluster_of_dask(cell):
-    pytest.importorskip("distributed", reason="dask[distributed] is not installed")
+    needs("distributed")
     pool = """
 def pool(jobs):
     from dask.distributed import Client, LocalCluster
