@@ -73,5 +73,7 @@ def carried(code: CodeType) -> list[tuple[str, list[str]]]:
 
 def file_of(code: CodeType) -> str:
     """The file of a code; of one that came without its file, that of the text that came with it."""
-    files = (file for file, lines in carried(code) if is_text_of("".join(lines), code))
-    return next(files, code.co_filename)
+    texts = carried(code)
+    if not texts or is_text_of("".join(linecache.getlines(code.co_filename)), code):
+        return code.co_filename
+    return next((file for file, lines in texts if is_text_of("".join(lines), code)), code.co_filename)

@@ -6,6 +6,7 @@ its text goes with it (`carried_texts.py`).
 
 from __future__ import annotations
 
+import ast
 import dis
 import functools
 import sys
@@ -19,7 +20,7 @@ from .errors import UnsupportedError
 from .forwarders import made_lines
 from .pickling import MAIN, Pickled, is_found, owner_of
 from .source import text_of
-from .source_text import FUTURE, codes_of
+from .source_text import FUTURE, codes_of, is_text_of
 from .versioned import is_own
 
 MOST_ITEMS = 1000
@@ -58,13 +59,53 @@ def _note(texts: dict[str, tuple[str, list[Key]]], function: FunctionType) -> No
             file, lines = text_of(function, code)
         except UnsupportedError:  # it cannot be compiled here either, and says so when it is called
             file, lines = "", []
-        known = _TEXTS[function] = code, file, "" if made_lines(function) else "".join(lines)
+        known = _TEXTS[function] = code, file, "" if made_lines(function) else _needed("".join(lines), code)
     _, file, text = known
     if text and texts.setdefault(file, (text, []))[0] == text:
         keys = texts[file][1]
         if not keys:
             keys += _keys(text, file, code.co_flags & FUTURE)
         keys += [key for key in map(key_of, _codes(code)) if key not in keys]
+
+
+def _needed(text: str, code: CodeType) -> str:
+    """What of a text goes along with a function."""
+    short = _definitions(text)
+    return short if is_text_of(short, code) else text
+
+
+@functools.lru_cache(maxsize=64)
+def _definitions(text: str) -> str:
+    """The lines of a text that define functions, at their places: what else a script does is not for workers.
+
+    Imports are among them, for Python compiles calls of what was imported in another way.
+    """
+    try:
+        body = ast.parse(text).body
+    except SyntaxError:  # of a cell with commands of IPython
+        return text
+    kept = {
+        line
+        for node in body
+        if any(isinstance(one, _DEFINITION) for one in ast.walk(node))
+        for line in range(_first_line(node), (node.end_lineno or node.lineno) + 1)
+    }
+    lines = text.splitlines(keepends=True)
+    return "".join([line if k + 1 in kept else "\n" for k, line in enumerate(lines[: max(kept, default=0)])])
+
+
+_DEFINITION = (
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+    ast.Lambda,
+    ast.Import,
+    ast.ImportFrom,
+)
+
+
+def _first_line(node: ast.stmt) -> int:
+    return min([node.lineno, *[one.lineno for one in getattr(node, "decorator_list", ())]])
 
 
 @functools.lru_cache(maxsize=64)

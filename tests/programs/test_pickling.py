@@ -533,6 +533,24 @@ sys.stdout.buffer.write(cloudpickle.dumps(f))
     assert [f(3.0) for f in [cloudpickle.loads(cloudpickle.dumps(f)) for f in found]] == [4.0, 15.0]
 
 
+def test_definitions_travel_and_the_rest_of_a_text_stays():
+    cloudpickle = pytest.importorskip("cloudpickle", reason="by value needs cloudpickle")
+    text = (
+        "import nestor as nt\npassword = 'tell nobody'\nif password:\n    k = 2.0\n"
+        "f = nt.jit(lambda x: x * k)  # kept\n@nt.jit\ndef g(x):\n    return f(x) + (lambda y: y * k)(x)\n"
+        "print(\n    'later', file=sys.stderr)\n"
+    )
+    code = f"import cloudpickle\nrun_cell({text!r})\nsys.stdout.buffer.write(cloudpickle.dumps([f, g]))\n"
+    done = subprocess.run([sys.executable, "-c", START + code], capture_output=True, check=True)
+    assert b"# kept" in done.stdout and b"import nestor" in done.stdout
+    assert b"tell nobody" not in done.stdout and b"later" not in done.stdout
+    f, g = cloudpickle.loads(done.stdout)
+    for _ in range(40):  # natively from some call on
+        assert f(3.0) == 6.0 and g(3.0) == 12.0
+    f.__wrapped__.__globals__["k"] = 5.0
+    assert f(3.0) == 15.0 and g(3.0) == 30.0
+
+
 def test_messages_name_the_cell():
     cloudpickle = pytest.importorskip("cloudpickle", reason="by value needs cloudpickle")
     text = "import nestor as nt\n@nt.jit\ndef f(x):\n    return x.no_such_thing\n"
