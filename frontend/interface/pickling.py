@@ -68,11 +68,12 @@ class Pickled:
                 return _claimed, (self.nestor_ticket,), self.nestor_contents
             # The names of tickets have dots, which older forms do not know.
             is_its_own = getattr(self, "__module__", None) == place[0]
-            if is_its_own and not (place[0] in MAIN and _takes_values()):
+            if is_its_own and not (place[0] in MAIN and _pickler().startswith("cloudpickle")):
                 return place[1]
-        by_value = _INSIDE.get() or _takes_values()
+        pickler = _pickler()
+        by_value = _INSIDE.get() or pickler.startswith("cloudpickle")
         if not by_value and not all(map(is_found, self._functions())):
-            sealed = _sealed(self)
+            sealed = _sealed(self, pickler)
             if sealed is not None:
                 return sealed
             by_value = True
@@ -229,29 +230,37 @@ _BY_NUMBER: WeakValueDictionary[int, Pickled] = WeakValueDictionary()
 _NEXT = itertools.count()
 
 
-def _takes_values() -> bool:
-    """Whether the pickler is cloudpickle's, or a copy of that: it takes functions by value itself, and keeps what they
-    share with all else that it pickles."""
+def _pickler() -> str:
+    """The module that calls a pickler written in C, or has one written in Python (`pickle`).
+
+    cloudpickle, and copies of it in other packages, take functions by value themselves, and keep what they share with all
+    else that is pickled.
+    """
     frame = sys._getframe(1)
     while frame.f_globals is globals() and frame.f_back is not None:
         frame = frame.f_back
     name = frame.f_globals.get("__name__")
-    return isinstance(name, str) and name.rpartition(".")[2].startswith("cloudpickle")
+    return name.rpartition(".")[2] if isinstance(name, str) else ""
 
 
-def _sealed(thing: Pickled) -> tuple[Any, tuple[Any, ...]] | None:
-    """An object by value for a pickler that takes nothing by value; None without cloudpickle. Raises NotPickledError."""
+def _sealed(thing: Pickled, pickler: str) -> tuple[Any, tuple[Any, ...]] | None:
+    """An object by value for a pickler that takes nothing by value; None where it may take it. Raises NotPickledError."""
+    name = getattr(thing, "__qualname__", repr(thing))
     try:
         import cloudpickle  # pyright: ignore[reportMissingImports]
     except ImportError:
-        return None
+        if pickler == "pickle":
+            return None
+        raise NotPickledError(
+            f"'{name}' stands at no name that another process finds, and pickle takes no function by value",
+            hint="install cloudpickle, or define it with `def` in a module",
+        ) from None
     inside = _INSIDE.set(True)
     try:
         data = cloudpickle.dumps(thing)
     except NotPickledError:
         raise
     except Exception as error:  # of any object that the function reads
-        name = getattr(thing, "__qualname__", repr(thing))
         raise NotPickledError(
             f"'{name}' cannot be pickled, for something that it reads cannot: {type(error).__name__}: {error}",
             hint="pass that as an argument, or make it in the process that runs the function",

@@ -402,6 +402,9 @@ def test_a_function_with_options(module):
         assert again.function is module.plain and b"scale" not in data
         assert again.options() == module.soft.options() != nt.jit(module.plain).options()
         assert again(2.0) == 6.0
+    on_gpu = nt.jit(module.plain, target="cuda")
+    again = pickle.loads(pickle.dumps(on_gpu))
+    assert type(again) is type(on_gpu) and again.target == "cuda" and again.function is module.plain
     gradient = nt.jit(module.gradient, dynamic=True)
     again = pickle.loads(pickle.dumps(gradient))
     assert again.dynamic is True and again.function is gradient.function and again(2.0) == 3.0
@@ -424,8 +427,13 @@ print(f(2.0), soft(2.0), slope(2.0), double(2.0), "of_pickling" in sys.modules)
 
 def test_a_lambda_without_cloudpickle(module, monkeypatch):
     monkeypatch.setitem(sys.modules, "cloudpickle", None)
-    with pytest.raises(pickle.PicklingError, match="lambda"):
-        pickle.dumps(module.double)
+    for thing in (module.double, nt.grad(lambda x: x * x)):
+        with pytest.raises(pickle.PicklingError, match="lambda") as caught:
+            pickle.dumps(thing)
+        assert isinstance(caught.value, NotPickledError) and "install cloudpickle" in str(caught.value)
+    with pytest.raises((AttributeError, pickle.PicklingError), match="lambda"):
+        pickle._dumps(module.double)  # a pickler in Python may know more than pickle's
+    assert pickle.loads(pickle.dumps(module.f)) is module.f
 
 
 # ---- copies, and what is refused --------------------------------------------------------------------
@@ -434,7 +442,7 @@ def test_a_lambda_without_cloudpickle(module, monkeypatch):
 def test_copies_are_the_object_itself(module):
     compiled = module.f.lower(X).compile()
     _, pullback = nt.vjp(module.plain, X)
-    for thing in (module.f, module.gradient, module.square, compiled, pullback):
+    for thing in (module.f, module.gradient, module.square, compiled, pullback, module.f.lower(X)):
         assert copy.copy(thing) is thing
         holder = copy.deepcopy({"of": [thing, X]})
         assert holder["of"][0] is thing and holder["of"][1] is not X
@@ -561,6 +569,25 @@ def test_messages_name_the_cell():
         f(X)
     assert str(caught.value).startswith("<ipython-input-7-5f0d>:4:")
     assert "    return x.no_such_thing\n" in str(caught.value)
+
+
+def test_there_and_back(module):
+    """What came by value is pickled again, by a process that has neither its name nor its file."""
+    cloudpickle = pytest.importorskip("cloudpickle", reason="by value needs cloudpickle")
+    code = """
+made = pickle.load(sys.stdin.buffer)
+import cloudpickle
+sys.stdout.buffer.write(PICKLER.dumps(made))
+"""
+    k = 5.0
+    closure = nt.jit(lambda x: x * k)
+    for pickler in ("pickle", "cloudpickle"):
+        command = [sys.executable, "-c", START + code.replace("PICKLER", pickler)]
+        given = cloudpickle.dumps([closure, closure.lower(X).compile()])
+        done = subprocess.run(command, input=given, capture_output=True, check=True)
+        again, compiled = pickle.loads(done.stdout)
+        assert again is not closure and again.__wrapped__ is not closure.__wrapped__
+        np.testing.assert_array_equal([again(X), compiled(X)], [X * 5, X * 5])
 
 
 def test_texts_are_forgotten_in_their_order(monkeypatch):

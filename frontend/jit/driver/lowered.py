@@ -40,6 +40,12 @@ class Lowered:
     def __str__(self) -> str:
         return self.as_text()
 
+    def __copy__(self) -> Lowered:
+        return self  # nothing in it changes
+
+    def __deepcopy__(self, memo: Any) -> Lowered:
+        return self
+
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise NotPickledError(
             f"'{self.program.name}' as lower() gives it is IR of this process, and cannot be pickled",
