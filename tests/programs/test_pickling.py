@@ -210,6 +210,30 @@ def test_from_a_notebook_to_another_process(report, name):
     )
 
 
+OF_A_SCRIPT = """
+import pickle, sys
+import cloudpickle
+made = {}
+for name, (function, arguments) in {**JOBS, **OF_CLASSES}.items():
+    made["cloudpickle", name] = cloudpickle.dumps((function, arguments, function(*arguments)))
+assert pickle.loads(pickle.dumps(power)) is power and len(pickle.dumps(power)) < 200
+with open(sys.argv[2], "wb") as file:
+    pickle.dump(made, file)
+"""
+
+
+def test_from_a_script_to_another_process(tmp_path):
+    """Functions that stand at names of a file which is run: cloudpickle takes them by value all the same."""
+    pytest.importorskip("cloudpickle", reason="by value needs cloudpickle")
+    (tmp_path / "script.py").write_text(CELL + OF_A_SCRIPT)
+    command = [sys.executable, tmp_path / "script.py", "", tmp_path / "made"]
+    subprocess.run(command, check=True, timeout=600)
+    (tmp_path / "script.py").unlink()
+    run(READ, "", tmp_path / "made", tmp_path / "report")
+    report = pickle.loads((tmp_path / "report").read_bytes())
+    assert report == {("cloudpickle", name): "right" for name in NAMES}
+
+
 # ---- pools of processes -----------------------------------------------------------------------------
 
 POOLS = """
