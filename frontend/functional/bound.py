@@ -11,11 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from ..interface.errors import DTypeError, ShapeError, UnsupportedError
+from ...dialects.diagnostic import NestorError
+from ..interface.errors import DTypeError, NotPickledError, ShapeError, UnsupportedError
 from ..interface.ordinary import attributes_of, is_ordinary
 from ..interface.structures import build, parts_of
+from ..jit.call.invoke import Invocation
 from ..jit.driver.adoption import Adoption, Library, is_foreign
+from ..jit.driver.call_arguments import CallArguments
 from ..jit.driver.jit_function import JitFunction
+from ..jit.driver.refused_program import Refused
+from ..jit.driver.saved import contents, opened
 
 
 def copied(value: Any) -> Any:
@@ -89,7 +94,7 @@ class Bound:
     ):
         self._library = library
         self.what = what
-        self._function = function
+        self._function: CallArguments = function
         self._held = tuple(held)
         self._names = names
         self._examples = [_empty_like(one, name, what) for one, name in zip(examples, names, strict=True)]
@@ -100,6 +105,8 @@ class Bound:
             )
         names_of_leaves, values, _ = function._leaves((*self._examples, *held), {})
         first = function.signature.parameters
+        self._more: tuple[str, ...] = ()
+        """The names of arrays from outside that a program which was pickled takes."""
         self._count = names_of_leaves.index(list(first)[len(self._examples)])
         """How many values those of the directions are."""
         # Arrays outside that it was given are in the memory of others.
@@ -107,6 +114,30 @@ class Bound:
         self._values[len(values) :] = [
             outside[place.key] if place.key in outside else copied(one) for place, one in inputs
         ]
+
+    def __copy__(self) -> Bound:
+        return self  # nothing in it changes
+
+    def __deepcopy__(self, memo: Any) -> Bound:
+        return self
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        invocation = self._invocation
+        data = contents(
+            self._function, invocation.program, invocation.kernel, "pickled", NotPickledError, has_inputs=True
+        )
+        names = (*self._more, *[one.name for one in invocation.program.inputs])
+        parts = {
+            "what": self.what,
+            "_library": self._library,
+            "_names": tuple(self._names),
+            "_examples": self._examples,
+            "_held": self._held,
+            "_values": self._values,
+            "_count": self._count,
+            "_more": names,
+        }
+        return _unpickled, ((data, parts),)
 
     def __call__(self, *directions: Any, **named: Any) -> Any:
         """What the program gives for these directions. Raises TypeError and ValueError for those that do not fit."""
@@ -165,6 +196,24 @@ class Bound:
         if isinstance(example, np.ndarray):
             return np.ascontiguousarray(array, wanted.dtype).reshape(wanted.shape)
         return type(example)(given)
+
+
+def _unpickled(pickled: tuple[bytes, dict[str, Any]]) -> Bound | Refused:
+    """What was pickled: the same program, with what it holds."""
+    data, parts = pickled
+    try:
+        owner, program, kernel = opened(parts["what"], data)
+    except NestorError as error:
+        return Refused(_unpickled, pickled, error)
+    made = Bound.__new__(Bound)
+    vars(made).update(parts)
+    made._function = owner
+    names, values, groups = owner._leaves((*made._examples, *made._held), {})
+    more = made._values[len(values) :]
+    groups = [*groups, *[None] * len(more)] if groups else groups
+    types = owner._types([*names, *made._more], [*values, *more], groups)
+    made._invocation = Invocation(program, kernel, types)
+    return made
 
 
 def _empty_like(value: Any, name: str, what: str, in_object: bool = False) -> Any:

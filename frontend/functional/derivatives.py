@@ -15,7 +15,7 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from ..interface.errors import DTypeError, UnsupportedError
-from ..interface.forwarders import ABOUT, OPENED, forwarder, label_of, made_of
+from ..interface.forwarders import ABOUT, OPENED, RECIPE, Recipe, forwarder, label_of, made_of
 from ..interface.inside import inside
 from ..jit.driver.adoption import Library
 from ..jit.driver.jit import jit
@@ -210,6 +210,7 @@ def transformed(
         call = f"_transform(_function{given})".replace("{", "{{").replace("}", "}}") + "({})"
         space = {"_transform": transform, "_function": function}
         made = forwarder(function, name, call, space, kind)
+        setattr(made, RECIPE, Recipe(transform, function, options))
         chosen = _chosen(made, **options) if opens else ()
         return _jitted(made, function, chosen, **options_of(function))
 

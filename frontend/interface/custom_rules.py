@@ -6,10 +6,13 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .carried_texts import Texts, note_texts
 from .errors import DTypeError
+from .pickling import Pickled
+from .texts_of import texts_of
 
 
-class CustomRule:
+class CustomRule(Pickled):
     """A function with a derivative of the user's. Called by itself it is the function."""
 
     form: str = ""
@@ -27,6 +30,25 @@ class CustomRule:
                 f"nondiff_argnums has {wrong[0]!r} in it", hint="it names arguments by position, from 0 on"
             )
         self.nondiff_argnums = given
+
+    def _rules(self) -> tuple[Callable[..., Any] | None, ...]:
+        """The functions of its rule."""
+        raise NotImplementedError
+
+    def _take_rules(self, *rules: Callable[..., Any] | None) -> None:
+        raise NotImplementedError
+
+    def _functions(self) -> list[Any]:
+        return [self.function, *[rule for rule in self._rules() if rule is not None]]
+
+    def _pickled_as(self, by_value: bool = True) -> tuple[Any, ...]:
+        texts = texts_of(self._functions()) if by_value else {}
+        return self.function, self.nondiff_argnums, self._rules(), texts
+
+    def _take(self, function: Any, nondiff_argnums: Any, rules: Any, texts: Texts) -> None:
+        note_texts(texts)
+        CustomRule.__init__(self, function, nondiff_argnums)
+        self._take_rules(*rules)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)
@@ -46,6 +68,12 @@ class CustomVjp(CustomRule):
         self.forward: Callable[..., Any] | None = None
         self.backward: Callable[..., Any] | None = None
 
+    def _rules(self) -> tuple[Callable[..., Any] | None, ...]:
+        return self.forward, self.backward
+
+    def _take_rules(self, *rules: Callable[..., Any] | None) -> None:
+        self.forward, self.backward = rules
+
     def defvjp(self, forward: Callable[..., Any], backward: Callable[..., Any]) -> None:
         """Give the rule: `forward(*args)` is (result, residuals), and `backward(residuals, cotangent)` a tuple with a
         cotangent for each argument, None for zero. Arguments of `nondiff_argnums` come before the residuals."""
@@ -60,6 +88,12 @@ class CustomJvp(CustomRule):
     def __init__(self, function: Callable[..., Any], nondiff_argnums: int | Sequence[int] = ()):
         super().__init__(function, nondiff_argnums)
         self.tangent: Callable[..., Any] | None = None
+
+    def _rules(self) -> tuple[Callable[..., Any] | None, ...]:
+        return (self.tangent,)
+
+    def _take_rules(self, *rules: Callable[..., Any] | None) -> None:
+        (self.tangent,) = rules
 
     def defjvp(self, jvp: Callable[..., Any]) -> Callable[..., Any]:
         """Give the rule: `jvp(primals, tangents)` is (result, its tangent), linear in the tangents. Arguments of

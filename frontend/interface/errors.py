@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -68,9 +69,15 @@ class KernelAssertionError(NestorError, AssertionError):
 class KernelMemoryError(NestorError, MemoryError):
     """A kernel that could not allocate."""
 
+    __new__ = Exception.__new__  # MemoryError's makes no subclass, and who unpickles one may ask for it
+
 
 class FileError(NestorError, OSError):
     """A file or folder that cannot be read or written."""
+
+
+class NotPickledError(UnsupportedError, TypeError, pickle.PicklingError):
+    """What cannot be pickled: no other process can have it."""
 
 
 class SavedProgramError(NestorError, ValueError):

@@ -30,8 +30,24 @@ constants there."""
 TEXT = "nestor_text"
 """The attribute of a function made of a text with the lines of that text: linecache may forget them, which holds no file."""
 
-ATTRIBUTES = frozenset((FORWARDS, ABOUT, OPENED, TEXT))
+RECIPE = "nestor_recipe"
+"""The attribute of a function made of a text with the call of a user that made it: where it is pickled, that is."""
+
+ATTRIBUTES = frozenset((FORWARDS, ABOUT, OPENED, TEXT, RECIPE))
 """What functions made of a text have; other attributes may mean anything."""
+
+
+class Recipe:
+    """A call that gives a jitted function for another function: `nt.grad(loss, argnums=1)`."""
+
+    def __init__(self, transform: Callable[..., Any], function: Any, options: dict[str, Any]):
+        self.transform = transform
+        self.function = function
+        self.options = options
+
+    def made(self) -> Any:
+        """What the call gives."""
+        return self.transform(self.function, **self.options)
 
 
 def opened_parameters(function: Any) -> frozenset[str]:

@@ -43,12 +43,16 @@ def why_not_ordinary(kind: Any) -> str | None:
     return None
 
 
+_NO_FILES = ("<string>", "<dynamic-code>")
+"""The file of texts that Python compiles; cloudpickle's name for all files."""
+
+
 def is_generated(function: Any) -> bool:
     """Whether `dataclass` or `NamedTuple` wrote a method.
 
     Other functions that `exec` makes have the same file, and may be anything.
     """
-    if not isinstance(function, FunctionType) or function.__code__.co_filename != "<string>":
+    if not isinstance(function, FunctionType) or function.__code__.co_filename not in _NO_FILES:
         return False
     name = function.__globals__.get("__name__")
     is_of_tuple = isinstance(name, str) and name.startswith("namedtuple_")

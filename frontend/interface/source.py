@@ -15,10 +15,11 @@ from weakref import WeakKeyDictionary
 
 from ...dialects.diagnostic import SourceLocation
 from ...dialects.records import record
-from .custom_rules import CustomRule
+from .carried_texts import carried
 from .errors import UnsupportedError
 from .forwarders import ABOUT, made_lines
 from .match_statements import without_match
+from .pickling import Pickled
 from .private_names import class_around, mangled, with_private_names
 from .source_text import is_text_of, is_text_with_asserts_of, is_tree_of
 
@@ -66,8 +67,8 @@ def definition_of(function: Any) -> SourceLocation | None:
         return definition_of(function.func)
     if isinstance(function, MethodType):
         function = function.__func__
-    if hasattr(type(function), "lower") or isinstance(function, CustomRule):
-        return definition_of(function.function)
+    if isinstance(function, Pickled):
+        return definition_of(function._functions()[0])
     if not isinstance(function, FunctionType | type):
         method = next((vars(c)["__call__"] for c in type(function).__mro__ if "__call__" in vars(c)), None)
         function = method if isinstance(method, FunctionType) else function
@@ -118,17 +119,17 @@ def source_of(function: Any) -> FunctionSource:
     code = function.__code__
     known = _DEFINITIONS.get(function)
     if known is None or known[0] is not code:
-        known = _DEFINITIONS[function] = code, _definition_of(function, code)
-    return FunctionSource(function, known[1], code.co_filename)
+        known = _DEFINITIONS[function] = code, *_definition_of(function, code)
+    return FunctionSource(function, *known[1:])
 
 
-_DEFINITIONS: WeakKeyDictionary[FunctionType, tuple[CodeType, ast.FunctionDef]] = WeakKeyDictionary()
+_DEFINITIONS: WeakKeyDictionary[FunctionType, tuple[CodeType, ast.FunctionDef, str]] = WeakKeyDictionary()
 """What was read of functions, for as long as they live: it holds none of them, and so nothing of their modules."""
 
 
-def _definition_of(function: FunctionType, code: CodeType) -> ast.FunctionDef:
-    file, first = code.co_filename, code.co_firstlineno
-    lines = _lines(function, code)
+def _definition_of(function: FunctionType, code: CodeType) -> tuple[ast.FunctionDef, str]:
+    first = code.co_firstlineno
+    file, lines = text_of(function, code)
     kind = suspended_kind(code.co_flags)
     if kind is not None:
         column = _indentation(lines[first - 1]) + 1 if first <= len(lines) else 0
@@ -143,25 +144,28 @@ def _definition_of(function: FunctionType, code: CodeType) -> ast.FunctionDef:
             SourceLocation(file, first),
             hint="define it with `def` in a file (code typed into `python -c` cannot be compiled)",
         )
-    return with_private_names(without_match(node), class_around(code))
+    return with_private_names(without_match(node), class_around(code)), file
 
 
 _STARTED = time.time()
 
 
-def _lines(function: FunctionType, code: CodeType) -> list[str]:
-    """The lines of the file that the code was compiled from. Raises UnsupportedError where they are gone."""
-    made = made_lines(function)
+def text_of(function: FunctionType, code: CodeType) -> tuple[str, list[str]]:
+    """The file that the code was compiled from, and its lines; none where there is no file. Raises UnsupportedError where
+    they are gone."""
+    file, made = code.co_filename, made_lines(function)
     if made:
-        return made
-    file = code.co_filename
+        return file, made
     known = linecache.getlines(file, function.__globals__) or _inspect_lines(function)
-    if not known or _are_of(known, function, code):
-        return known
+    if known and _are_of(known, function, code):
+        return file, known
+    came = next((text for text in carried(code) if _are_of(text[1], function, code)), None)
+    if came is not None or not known:
+        return came or (file, known)
     # An edited file that was imported again may be known by its old text.
     present = _lines_of_file(file)
     if present != known and _are_of(present, function, code):
-        return present
+        return file, present
     raise UnsupportedError(
         f"the file of '{function.__name__}' was changed after it was imported, or its code was: the text is not what runs",
         SourceLocation(file, code.co_firstlineno),

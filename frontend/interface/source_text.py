@@ -29,6 +29,14 @@ def is_text_of(text: str, code: CodeType) -> bool:
         return False
 
 
+def codes_of(text: str, file: str, flags: int) -> list[CodeType]:
+    """All code that Python makes of a text; none of one that it does not compile."""
+    try:
+        return list(_codes(_compiled(text, file, flags)))
+    except (SyntaxError, ValueError):
+        return []
+
+
 def is_tree_of(tree: ast.Module, code: CodeType) -> bool:
     """Whether Python compiles a definition, read by itself, to this code. What it is inside of may say otherwise."""
     return _has(compile(tree, code.co_filename, "exec", code.co_flags & FUTURE, dont_inherit=True), code)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ....runtime.disk_cache import blake2b
+from ...interface.carried_texts import file_of
 from ...interface.forwarders import ATTRIBUTES
 from ...interface.ordinary import is_generated
 from ...interface.structures import Again, Structure, parts_of
@@ -168,7 +169,7 @@ def _of_code(code: CodeType, depth: int) -> str:
     ]
     facts = (
         code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags, code.co_names,
-        code.co_varnames, code.co_freevars, code.co_cellvars, code.co_filename, code.co_name, code.co_firstlineno,
+        code.co_varnames, code.co_freevars, code.co_cellvars, file_of(code), code.co_name, code.co_firstlineno,
     )  # fmt: skip
     lines = getattr(code, "co_linetable", b"")
     return digest(code.co_code, repr(facts), lines, *constants)

@@ -15,7 +15,6 @@ A program is used where every read still finds the same. Functions that depend o
 from __future__ import annotations
 
 import io
-import linecache
 import pickle
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,11 +26,11 @@ from ....runtime.cpu import threads
 from ....runtime.disk_cache import COUNTS, Variant
 from ...interface.argument_types import ArgumentType
 from ...interface.captured import Captured, Step
-from ...interface.forwarders import made_lines
+from ...interface.errors import UnsupportedError
 from ...interface.ordinary import is_generated
 from ...interface.outside_arrays import Input, Inputs
 from ...interface.program_parts import Program
-from ...interface.source import FunctionSource
+from ...interface.source import FunctionSource, text_of
 from ...interface.source_text import is_text_of
 from ...interface.versioned import is_own
 from .fingerprints import Unkeyed, code_of, digest, fingerprint, found_text
@@ -353,7 +352,10 @@ def _check_source(function: Any) -> None:
     if is_generated(function):  # it is not compiled, its defaults are read
         return
     code = function.__code__
-    text = "".join(made_lines(function) or linecache.getlines(code.co_filename, function.__globals__))
+    try:
+        text = "".join(text_of(function, code)[1])
+    except UnsupportedError:
+        text = ""
     if not is_text_of(text, code):
         raise Unkeyed(f"the source of '{function.__qualname__}', which is not the one that runs")
 

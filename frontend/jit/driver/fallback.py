@@ -32,6 +32,7 @@ class Fallback:
     """Which kinds of calls have no program, and why; the threads that make programs."""
 
     def __init__(self, mode: str, name: str, log: Callable[[str, str], None]):
+        self.mode = mode
         self.later = mode == "compile-later"
         self._name = name
         self._log = log

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,9 @@ class Namespace(HostArrays):
         self.space = space
         self.name = space.__name__
 
+    def __reduce__(self) -> Any:
+        return _namespace, (self.name,)
+
     def result_of(self, array: np.ndarray) -> Any:
         """A copy of a result, for the library may take its arrays for constant. Raises DTypeError."""
         result = self.space.asarray(array, copy=True)
@@ -89,6 +93,11 @@ class Namespace(HostArrays):
             return None
         array.flags.writeable = False
         return array
+
+
+def _namespace(name: str) -> Namespace:
+    """The library that was pickled."""
+    return Namespace(importlib.import_module(name))
 
 
 class _Memory:

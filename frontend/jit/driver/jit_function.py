@@ -25,11 +25,14 @@ from ...interface.argument_types import (
     is_open,
     without_extents,
 )
+from ...interface.carried_texts import Texts, note_texts
 from ...interface.errors import DTypeError, Respecialise, UnsupportedError
-from ...interface.forwarders import ABOUT, opened_parameters
+from ...interface.forwarders import ABOUT, RECIPE, Recipe, forwarded, opened_parameters
 from ...interface.outside_arrays import NO_INPUTS, Inputs, can_be_input
+from ...interface.pickling import Pickled
 from ...interface.source import definition_of, source_of
 from ...interface.structures import Seen
+from ...interface.texts_of import texts_of
 from ..call.invoke import Invocation
 from ..disk import stored_programs as disk
 from ..specialise.arguments import (
@@ -78,7 +81,7 @@ PATIENCE = 32
 """Compile the native call wrapper after this many calls of a specialisation."""
 
 
-class JitFunction(Specialiser, CallArguments):
+class JitFunction(Specialiser, CallArguments, Pickled):
     """A function and its specialisations. Made by `nt.jit`.
 
     Calls run in Python until a specialisation has been used again; then those that fit it are native
@@ -318,14 +321,44 @@ class JitFunction(Specialiser, CallArguments):
         if getattr(self, "_words", None) is not None:
             self._words[0] = 0
 
-    def __copy__(self) -> JitFunction:
-        return self
+    # ---- pickling: no program, no count and no lock leaves the process --------------------------------
 
-    def __deepcopy__(self, memo: Any) -> JitFunction:
-        return self
+    def _source(self) -> Any:
+        """What it was made from: a function, or what was called for one."""
+        own = getattr(self.function, "__dict__", {})
+        return own.get(RECIPE) or forwarded(self.function) or self.function
 
-    def __reduce__(self) -> str:
-        return self.function.__qualname__  # pickled by name, as functions are
+    def _functions(self) -> list[Any]:
+        source = self._source()
+        return [source.function if isinstance(source, Recipe) else source]
+
+    def _pickled_as(self, by_value: bool = True) -> tuple[Any, ...]:
+        return self._source(), self.given_options(), texts_of(self._functions()) if by_value else {}
+
+    def _take(self, source: Any, options: dict[str, Any], texts: Texts) -> None:
+        note_texts(texts)
+        type(self).__init__(self, source.made() if isinstance(source, Recipe) else source, **options)
+
+    def _made_by(self) -> Any:
+        return _made_again if isinstance(self._source(), Recipe) else None
+
+    def given_options(self) -> dict[str, Any]:
+        """The options of `nt.jit` that make it again: those that are not what `nt.jit` takes by itself."""
+        static_argnums, static_argnames, constants = self._static_options
+        given = {
+            "target": self.target,
+            "dynamic": self.dynamic,
+            "static_argnums": static_argnums,
+            "static_argnames": static_argnames,
+            "fastmath": self.fastmath or False,
+            "strict": self.strict,
+            "boundscheck": self.boundscheck,
+            "constants": constants,
+            "machine": self.machine,
+            "fallback": None if self._fallback is None else self._fallback.mode,
+        }
+        known = JitFunction.__init__.__kwdefaults__ or {}
+        return {name: value for name, value in given.items() if value != known[name]}
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)
@@ -644,6 +677,16 @@ class JitFunction(Specialiser, CallArguments):
                 again, *_ = self._lower(program.arguments, self._types(*call), call[1], program.inputs)
             again.remarks, program = program.remarks, again
         return explain(program, self.target, self._log.lines, found is not None, self.machine, strategies)
+
+
+def _made_again(
+    kind: type[JitFunction], recipe: Recipe, options: dict[str, Any], texts: Texts
+) -> JitFunction:
+    """The jitted function that a call gives, with these options: the one that is kept for such calls, where it has them."""
+    note_texts(texts)
+    kept = recipe.made()
+    is_it = type(kept) is kind and kept.given_options() == options
+    return kept if is_it else kind(kept, **options)
 
 
 def _is_time(invocation: Invocation) -> bool:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ....dialects.diagnostic import NestorError, SourceLocation
+from ...interface.carried_texts import file_of
 from ...interface.errors import MissingKeyError, UnsupportedError
 from ...interface.forwarders import is_text_made
 
@@ -75,7 +76,7 @@ def _is_raised_at(error: BaseException, place: SourceLocation | None) -> bool:
     """Whether an exception of Python comes from a line."""
     trace = error.__traceback__
     while trace is not None:
-        at = trace.tb_frame.f_code.co_filename, trace.tb_lineno
+        at = file_of(trace.tb_frame.f_code), trace.tb_lineno
         if place is not None and at == (place.file, place.line):
             return True
         trace = trace.tb_next

@@ -6,13 +6,15 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ....dialects.diagnostic import NestorError
 from ...interface.argument_types import ArgumentType, binding, static_type
-from ...interface.errors import DTypeError, UnsupportedError
+from ...interface.errors import DTypeError, NotPickledError, UnsupportedError
 from ...interface.structures import Again, Seen, Structure
 from ..call.invoke import Invocation
 from ..specialise.arguments import Default
 from ..specialise.specialiser import COMPILING
 from .adoption import LeavesOfLibrary
+from .refused_program import Refused
 
 if TYPE_CHECKING:
     from ....runtime.cuda.kernel_resources import KernelResources
@@ -37,6 +39,18 @@ class Lowered:
 
     def __str__(self) -> str:
         return self.as_text()
+
+    def __copy__(self) -> Lowered:
+        return self  # nothing in it changes
+
+    def __deepcopy__(self, memo: Any) -> Lowered:
+        return self
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise NotPickledError(
+            f"'{self.program.name}' as lower() gives it is IR of this process, and cannot be pickled",
+            hint="pickle the jitted function, or what compile() gives",
+        )
 
     def as_text(self, level: str = "nt", schedule: Any = None) -> str:
         """Its text at a level: nt, nt-fused, nest, scf, llvm, llvm-ir, asm, gpu, cuda, ptx; `schedule` as for `compile`.
@@ -84,7 +98,7 @@ class Lowered:
 class Compiled:
     """A compiled specialisation. Call it with arguments of the types it was lowered for."""
 
-    def __init__(self, owner: JitFunction, program: Program, kernel: Kernel, engine: Any):
+    def __init__(self, owner: Any, program: Program, kernel: Kernel, engine: Any):
         self._owner = owner
         self.program = program
         self._kernel = kernel
@@ -92,6 +106,23 @@ class Compiled:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._call(self._kernel, args, kwargs)
+
+    def __copy__(self) -> Compiled:
+        return self  # nothing in it changes
+
+    def __deepcopy__(self, memo: Any) -> Compiled:
+        return self
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        from .saved import contents, name_of
+
+        try:
+            self._check_outside()
+        except UnsupportedError as error:
+            name, found = name_of(self._owner), error.diagnostic
+            raise NotPickledError(f"'{name}' cannot be pickled: {found.message}", hint=found.hint) from None
+        parts = self._owner, self.program, self._kernel
+        return _unpickled, (contents(*parts, "pickled", NotPickledError, _OTHERWISE),)
 
     def check(self, *args: Any, **kwargs: Any) -> list[Fault]:
         """What its kernels do that CUDA leaves undefined; for target `cuda-sim`. An empty list: nothing was found.
@@ -229,6 +260,20 @@ class Compiled:
 
     def _invocation(self, values: list[Any]) -> type[Invocation]:
         return Invocation
+
+
+_OTHERWISE = ", or pickle the jitted function, which compiles where it is called"
+
+
+def _unpickled(data: bytes) -> Compiled | Refused:
+    """The program that was pickled, as `compiled.save` writes it."""
+    from .saved import opened
+
+    try:
+        owner, program, kernel = opened("the pickled program", data)
+    except NestorError as error:
+        return Refused(_unpickled, data, error)
+    return Compiled(owner, program, kernel, kernel.engine)
 
 
 class CompiledCuda(Compiled):

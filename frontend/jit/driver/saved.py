@@ -148,36 +148,56 @@ def _description(owner: CallArguments, name: str) -> tuple[Any, ...]:
 
 def save(compiled: Any, path: str | os.PathLike[str]) -> None:
     """Write a compiled program to a file. Raises UnsupportedError, FileError."""
-    program, kernel, engine = compiled.program, compiled._kernel, compiled.engine
-    owner = compiled._owner
-    name = getattr(owner, "name", None) or owner.function.__name__
-    reason = why_not_alone(program, kernel)
+    content = contents(compiled._owner, compiled.program, compiled._kernel)
+    try:
+        write_whole(path, content)
+    except OSError as error:
+        raise FileError(
+            f"'{os.fspath(path)}' cannot be written: {error.strerror}",
+            hint="give a file in a folder that exists and may be written to",
+        ) from None
+
+
+def name_of(owner: Any) -> str:
+    """The name of a function that was compiled, here or where it was saved."""
+    return getattr(owner, "name", None) or owner.function.__name__
+
+
+def contents(
+    owner: CallArguments,
+    program: Program,
+    kernel: Any,
+    done: str = "saved",
+    error: type[UnsupportedError] = UnsupportedError,
+    way_out: str = "",
+    *,
+    has_inputs: bool = False,
+) -> bytes:
+    """A compiled program as bytes. Raises `error`, which says why it cannot be `done`, and a `way_out` beside others.
+
+    A program that reads arrays from outside is one only where `has_inputs` says that it is given them.
+    """
+    name = name_of(owner)
+    reason = why_not_alone(program, kernel, has_inputs)
     if reason is not None:
-        raise UnsupportedError(f"'{name}' cannot be saved: {reason[0]}", hint=reason[1])
-    file = io.BytesIO()
+        raise error(f"'{name}' cannot be {done}: {reason[0]}", hint=f"{reason[1]}{way_out}")
+    engine, file = kernel.engine, io.BytesIO()
     try:
         _Pickler(file).dump(_description(owner, name))
         data = dumped(program, kernel, _Pickler, remarks=[])
         for part in (file.getvalue(), data):
             _Unpickler(io.BytesIO(part)).load()
     except _Unknown as unknown:
-        raise UnsupportedError(
-            f"'{name}' cannot be saved: its arguments, results or errors have '{unknown}' in them, which another process "
+        raise error(
+            f"'{name}' cannot be {done}: its arguments, results or errors have '{unknown}' in them, which another process "
             "may not have",
             hint="use tuples, lists, dicts, arrays, numbers and exceptions of Python",
         ) from None
-    except Exception as error:  # of an object of the program, when it is pickled
-        raise UnsupportedError(f"'{name}' cannot be saved: {error}") from None
+    except Exception as raised:  # of an object of the program, when it is pickled
+        raise error(f"'{name}' cannot be {done}: {raised}") from None
     header = getattr(engine, "saved_header", None) or _header(engine)
     conditions = len(header).to_bytes(4, "little") + header + file.getvalue()
-    content = packed(_KEY, Variant(conditions, data, engine.object_code))
-    try:
-        write_whole(path, _MAGIC + _START.pack(FORM) + content)
-    except OSError as error:
-        raise FileError(
-            f"'{os.fspath(path)}' cannot be written: {error.strerror}",
-            hint="give a file in a folder that exists and may be written to",
-        ) from None
+    return _MAGIC + _START.pack(FORM) + packed(_KEY, Variant(conditions, data, engine.object_code))
 
 
 def _header(engine: Any) -> bytes:
@@ -206,6 +226,11 @@ def read(path: str | os.PathLike[str]) -> tuple[SavedFunction, Program, CpuKerne
         raise FileError(
             f"'{name}' cannot be read: {error.strerror}", hint="give a file that compiled.save has written"
         ) from None
+    return opened(name, data)
+
+
+def opened(name: str, data: bytes) -> tuple[SavedFunction, Program, CpuKernel]:
+    """The program that `contents` wrote; messages call it `name`."""
     variant = _variant(name, data)
     size = int.from_bytes(variant.conditions[:4], "little")
     header, description = variant.conditions[4 : 4 + size], variant.conditions[4 + size :]
@@ -280,4 +305,4 @@ def _check(name: str, facts: dict[str, Any]) -> None:
         raise UnsupportedError(f"'{name}' uses the matrix unit (AMX), which this process may not", hint=lower)
 
 
-__all__ = ["SavedFunction", "read", "save"]
+__all__ = ["SavedFunction", "contents", "name_of", "opened", "read", "save"]

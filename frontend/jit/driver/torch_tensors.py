@@ -5,6 +5,7 @@ PyTorch is not imported here: who has a tensor has imported it.
 
 from __future__ import annotations
 
+import importlib
 import sys
 from typing import Any
 
@@ -21,6 +22,9 @@ class Torch:
 
     def __init__(self) -> None:
         self.torch: Any = sys.modules["torch"]
+
+    def __reduce__(self) -> Any:
+        return _torch, ()
 
     def is_elsewhere(self, tensor: Any) -> bool:
         """Whether a tensor is in the memory of a device."""
@@ -131,3 +135,9 @@ def _writeable(array: np.ndarray) -> np.ndarray:
     while isinstance(root.base, np.ndarray) and not root.flags.writeable:
         root = root.base
     return addressed(array, array) if root.flags.writeable else array.copy()
+
+
+def _torch() -> Torch:
+    """What was pickled, in a process that may have no tensor yet."""
+    importlib.import_module("torch")
+    return Torch()

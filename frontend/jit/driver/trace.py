@@ -48,6 +48,9 @@ class TracedFunction(JitFunction):
             self.function = _caller(self.traced)
         super()._take_signature()
 
+    def _source(self) -> Any:
+        return self.traced
+
     def __repr__(self) -> str:
         return f"<nt.trace of {getattr(self.traced, '__qualname__', self.traced)}>"
 
