@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ...analysis.machine import Cpu
 from .interruptions import polling
-from .llvm_machine import binding, lock, target_machine
+from .llvm_machine import binding, lock, run_passes, target_machine
 from .loop_functions import SCALAR, parted
 from .machine_code import MachineCode
 from .threads import answered
@@ -39,16 +39,14 @@ def _optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine, level: int, s
     options.loop_unrolling = level > 1
     builder = llvm.create_pass_builder(machine, options)
     if level > 1:
-        builder.getModulePassManager().run(module, builder)
+        run_passes(builder.getModulePassManager(), [module], builder)
         return
     passes = llvm.create_new_function_pass_manager()
     passes.add_sroa_pass()
     passes.add_instruction_combine_pass()
     passes.add_new_gvn_pass()
     passes.add_simplify_cfg_pass()
-    for function in module.functions:
-        if not function.is_declaration:
-            passes.run(function, builder)
+    run_passes(passes, [f for f in module.functions if not f.is_declaration], builder)
 
 
 def _prepare(text: str, level: int | None, target: Cpu | None) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...analysis.machine import Cpu
@@ -55,6 +55,22 @@ def target_machine(level: int, machine: Cpu | None = None) -> llvm.TargetMachine
     return target.create_target_machine(
         cpu=name, features=features, opt=level, reloc="pic", codemodel=_code_model(), jit=True
     )
+
+
+def run_passes(passes: Any, of: Iterable[Any], builder: llvm.PassBuilder) -> None:
+    """Run a pass manager on modules or functions, and give its memory back.
+
+    `close` of llvmlite 0.50 gives back nothing of it, up to 200 KB a program: of its two bases the one comes first whose
+    `_dispose` does nothing.
+    """
+    from llvmlite.binding.newpassmanagers import NewPassManager
+
+    try:
+        for one in of:
+            passes.run(one, builder)
+    finally:
+        NewPassManager._dispose(passes)
+        passes.detach()
 
 
 def _target(machine: Cpu | None) -> llvm.Target:

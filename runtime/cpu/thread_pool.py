@@ -89,7 +89,7 @@ def _loaded(code: bytes) -> dict[str, int]:
 
 
 def _compiled(text: str) -> bytes:
-    from .llvm_machine import binding, lock, target_machine
+    from .llvm_machine import binding, lock, run_passes, target_machine
 
     with lock:
         machine = target_machine(2)
@@ -99,7 +99,7 @@ def _compiled(text: str) -> bytes:
         module.verify()
         options = binding().create_pipeline_tuning_options(speed_level=2)
         builder = binding().create_pass_builder(machine, options)
-        builder.getModulePassManager().run(module, builder)
+        run_passes(builder.getModulePassManager(), [module], builder)
         return machine.emit_object(module)
 
 
