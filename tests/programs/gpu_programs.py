@@ -1,7 +1,7 @@
 """The programs of the GPU schedules: one table for the simulator, for NVRTC, and for a real GPU.
 
-`test_gpu_programs.py` runs every call of every row on cuda-sim against NumPy, `tests/unit/test_nvrtc_programs.py` compiles
-all their kernels for sm_80 and sm_90 and looks at their registers, `make test-gpu` runs them on the GPU of the machine.
+`test_gpu_programs.py` runs every call of every row on cuda-sim against NumPy, `test_nvrtc_programs.py` compiles all their
+kernels for sm_80 and sm_90 and looks at their registers, `make test-gpu` runs them on the GPU of the machine.
 
 A row is a plain NumPy function and the calls it is tested with. A call is a text, its arguments separated by semicolons:
 

@@ -265,7 +265,7 @@ def test_convolutions(target):
 
 @pytest.mark.parametrize("target", ["cpu", "interp", pytest.param("cuda-sim", marks=pytest.mark.slow)])
 def test_strides_gaps_and_lines_of_convolutions(target):
-    """On a GPU: `tests/unit/test_cuda_convolutions.py` has all three."""
+    """On a GPU: `tests/unit/transforms/schedulers/test_cuda_convolutions.py` has all three."""
     x, w = numbers(2, 4, 7, 6, dtype="f8"), numbers(6, 4, 3, 2, dtype="f8", seed=1)
     agrees(strided_conv, x, w, tolerance=1e-10, target=target)
     agrees(dilated_conv, x, w, tolerance=1e-10, target=target)

@@ -33,8 +33,8 @@ change IR, and whom it may call. The sentences below are those of each room's `_
 
 A column at the right is what a package imports: it starts at the package and has an arrow into each one that it uses.
 Inside a package a room imports only rooms in rows below its own; a row that goes on is indented, `*.py` are the package's
-own files. Rooms with a dashed border import each other in a circle; `tests/unit/test_import_direction.py` says whether
-modules do. Passes that a registry names as text, to be imported when one is asked for, are not drawn.
+own files. Rooms with a dashed border import each other in a circle; `tests/unit/repository/test_import_direction.py` says
+whether modules do. Passes that a registry names as text, to be imported when one is asked for, are not drawn.
 """
 
 

@@ -1,4 +1,4 @@
-// Cuts that are refused, and why; what Python may give as a point is tested in tests/unit/test_nest_cut.py.
+// Cuts that are refused, and why; what Python may give as a point is tested in tests/unit/transforms/nest/test_nest_cut.py.
 // RUN: opt-tool %s -p 'nest-cut{loop=i at=3}' --split-input-file --verify-diagnostics
 
 func.func @marked(%x: f32, %y: memref<32xf32>) {
