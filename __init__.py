@@ -11,6 +11,8 @@ _PUBLIC = {
     "jit": ".frontend.jit.driver.jit",
     "spec": ".frontend.interface.spec",
     "custom_call": ".frontend.script.own_calls",
+    "fork": ".frontend.interface.forks",
+    "wait": ".frontend.interface.forks",
     "trace": ".frontend.jit.driver.trace",
     "disable_jit": ".frontend.jit.driver.plain_calls",
     "debug_nans": ".frontend.jit.driver.nan_watch",

@@ -13,7 +13,9 @@ import numpy as np
 
 from ...runtime.custom_calls import name_of
 from ..frame.frame import Frame
+from ..frame.recursion import call
 from ..interface.errors import DTypeError
+from ..interface.forks import Forked, fork, wait
 from ..interface.spec import Spec, spec
 from ..numpy_api.custom_calls import Result, python_call
 from ..numpy_api.registry import static
@@ -122,5 +124,22 @@ def _spec(frame: Frame, node: ast.Call, value: Value) -> Result:
     return Result(dtype, extents, is_array=bool(extents))
 
 
-OWN_CALLS = {custom_call: custom_call_, spec: spec_}
+def fork_(frame: Frame, node: ast.Call, function: Value, *args: Value, **kwargs: Value) -> Value:
+    """A call that is made where it stands."""
+    return Group((call(frame, node, function, list(args), kwargs),), Forked, ("result",))
+
+
+def wait_(frame: Frame, node: ast.Call, forked: Value) -> Value:
+    """What `fork_` has computed."""
+    if not isinstance(forked, Group) or forked.kind is not Forked:
+        frame.fail(
+            node,
+            f"nt.wait of {describe(forked)}: it takes what nt.fork gives",
+            "nt.wait(nt.fork(f, x))",
+            DTypeError,
+        )
+    return forked.items[0]
+
+
+OWN_CALLS = {custom_call: custom_call_, spec: spec_, fork: fork_, wait: wait_}
 """For the table of what is called with the frame (`python_calls.py`)."""
