@@ -188,6 +188,8 @@ _ON_I1 = {
     "arith.muli": "({0} & {1})",
     "arith.maxui": "({0} | {1})",
     "arith.minui": "({0} & {1})",
+    "arith.maxsi": "({0} & {1})",  # a true i1 is -1
+    "arith.minsi": "({0} | {1})",
     "arith.extui": "{r}({0})",
     "arith.extsi": "(-{r}({0}))",
     "arith.uitofp": "{r}({0})",
@@ -252,7 +254,7 @@ def _template(op: Operation) -> str:
     if op.name == "arith.trunci" and type_name(op.results[0].type) == "i1":
         return "i1({0} & 1)"
     if op.name == "arith.index_cast" and source != "int":
-        return "int({0})"
+        return "(-int({0}))" if source == "i1" else "int({0})"
     if op.name == "arith.bitcast" and (converted := _BF16_BITS.get((source, type_name(op.results[0].type)))):
         return converted
     special = {"i1": _ON_I1, "int": _ON_INDEX}.get(source, {})

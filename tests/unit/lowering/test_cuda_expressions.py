@@ -55,9 +55,9 @@ def cases():
             yield f"arith.sitofp {{0}} : {t} to {f}", (t,), f
             yield f"arith.uitofp {{0}} : {t} to {f}", (t,), f
             yield f"arith.fptosi {{0}} : {f} to {t}", (f,), t
-    for op in ("andi", "ori", "xori", "addi", "muli"):
+    for op in ("andi", "ori", "xori", "addi", "muli", "minsi", "maxsi", "minui", "maxui"):
         yield f"arith.{op} {{0}}, {{1}} : i1", ("i1", "i1"), "i1"
-    for predicate in ("eq", "ne", "ult", "uge"):
+    for predicate in _INTEGER_PREDICATES:
         yield f"arith.cmpi {predicate}, {{0}}, {{1}} : i1", ("i1", "i1"), "i1"
     for t in FLOATS:
         for op in ("addf", "subf", "mulf", "divf", "remf", "maximumf", "minimumf"):

@@ -116,6 +116,28 @@ def test_scalars_wrap_and_round_to_their_own_type():
     assert halves[1] == halves[0] * halves[0]
 
 
+def test_a_true_bool_is_minus_one_where_integers_are_signed():
+    text = """
+    func.func @f(%x: memref<2xi1>, %i: memref<2xi64>, %b: memref<2xi1>) {
+      %true = nest.load %x[0] : memref<2xi1>
+      %false = nest.load %x[1] : memref<2xi1>
+      %k = arith.index_cast %true : i1 to index
+      %n = arith.index_cast %k : index to i64
+      nest.store %n, %i[0] : memref<2xi64>
+      %w = arith.extsi %true : i1 to i64
+      nest.store %w, %i[1] : memref<2xi64>
+      %least = arith.minsi %true, %false : i1
+      nest.store %least, %b[0] : memref<2xi1>
+      %most = arith.maxsi %true, %false : i1
+      nest.store %most, %b[1] : memref<2xi1>
+      func.return
+    }"""
+    integers, bools = np.zeros(2, np.int64), np.array([False, True])
+    run_nest(function(text), [np.array([True, False]), integers, bools])
+    assert integers.tolist() == [-1, -1]
+    assert bools.tolist() == [True, False]
+
+
 def test_bfloat16_rounds_after_every_operation():
     text = """
     func.func @f(%x: memref<3xbf16>) {
