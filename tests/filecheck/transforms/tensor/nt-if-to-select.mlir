@@ -88,3 +88,22 @@ func.func @stay(%x: tensor<4xf32>, %y: tensor<4xf32>, %c: i1, %n: index) -> (ten
   }
   func.return %r, %s, %t, %u, %v : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<1xf32>
 }
+
+// -----
+
+// Where nothing checks an offset, the condition alone may say that it is in bounds: the slice is not taken for nothing.
+// CHECK-LABEL: func.func @unchecked
+// CHECK:         scf.if
+// CHECK-NEXT:      nt.slice
+func.func @unchecked(%x: tensor<4xf32>, %c: i1, %n: index) -> tensor<1xf32> {
+  %r = scf.if %c -> (tensor<1xf32>) {
+    %e = nt.slice %x[%n] strides [1] : tensor<4xf32> -> tensor<1xf32>
+    %a = nt.negative %e : tensor<1xf32>
+    scf.yield %a : tensor<1xf32>
+  } else {
+    %e = nt.slice %x[0] strides [1] : tensor<4xf32> -> tensor<1xf32>
+    %a = nt.negative %e : tensor<1xf32>
+    scf.yield %a : tensor<1xf32>
+  }
+  func.return %r : tensor<1xf32>
+}
