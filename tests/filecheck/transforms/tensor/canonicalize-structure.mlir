@@ -16,6 +16,20 @@ func.func @casts(%k: tensor<4xi8>, %x: tensor<4xf32>) -> (tensor<4xf32>, tensor<
   func.return %1, %3, %5 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
 
+// An unsigned number may be none of the signed type of its width, so that both casts stay; it is one of a wider type.
+// CHECK-LABEL: func.func @signs
+// CHECK-NEXT:    %[[A:.*]] = nt.cast %x : tensor<4xui32> -> tensor<4xi32>
+// CHECK-NEXT:    %[[B:.*]] = nt.cast %[[A]] : tensor<4xi32> -> tensor<4xi64>
+// CHECK-NEXT:    %[[C:.*]] = nt.cast %x : tensor<4xui32> -> tensor<4xf64>
+// CHECK-NEXT:    func.return %[[B]], %[[C]]
+func.func @signs(%x: tensor<4xui32>) -> (tensor<4xi64>, tensor<4xf64>) {
+  %0 = nt.cast %x : tensor<4xui32> -> tensor<4xi32>
+  %1 = nt.cast %0 : tensor<4xi32> -> tensor<4xi64>
+  %2 = nt.cast %x : tensor<4xui32> -> tensor<4xi64>
+  %3 = nt.cast %2 : tensor<4xi64> -> tensor<4xf64>
+  func.return %1, %3 : tensor<4xi64>, tensor<4xf64>
+}
+
 // CHECK-LABEL: func.func @views
 // CHECK-NEXT:    %[[B:.*]] = nt.broadcast %x along [1] : tensor<6xf32> -> tensor<2x6x3xf32>
 // CHECK-NEXT:    %[[S:.*]] = nt.slice %x[5] strides [-2] : tensor<6xf32> -> tensor<2xf32>
