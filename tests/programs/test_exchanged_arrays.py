@@ -126,6 +126,17 @@ def updated_and_summed(a, n):
     return u.sum() + 10 * v.sum() + 100 * w.sum()
 
 
+def one_for_two(a, n):
+    u = a + 1
+    v = a * 2
+    if n > 1:
+        u[0] = 7
+        v = u
+    else:
+        v[1] = 8
+    return u.sum() + 10 * v.sum()
+
+
 def copied_in_the_loop(a, n):
     w = a * 2
     v = a + 1
@@ -169,6 +180,7 @@ PROGRAMS = [
     inner_turns,
     updated_and_computed,
     updated_and_summed,
+    one_for_two,
     copied_in_the_loop,
 ]
 
@@ -177,7 +189,7 @@ PROGRAMS = [
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
 def test_as_in_python(function, target):
     compiled = nt.jit(function, target=target)
-    for n in (3, 0, 1, 2, 4):
+    for n in (3, 0, 1, 2, 4, -1):
         ours, theirs = np.arange(5.0), np.arange(5.0)
         got, want = compiled(ours, n), function(theirs, n)
         np.testing.assert_allclose(got, want, rtol=1e-14)
