@@ -112,3 +112,21 @@ func.func @multiples(%n: index, %x: f32, %y: memref<?xf32>, %z: memref<?xf32>) {
   }
   func.return
 }
+
+// -----
+
+// The first loop has the longer step: it runs through the iterations of the second.
+// CHECK-LABEL: @first_multiples
+// CHECK:      nest.for "i" %[[I:.*]] = 2 to %n {
+// CHECK:        nest.if
+// CHECK-NEXT:     nest.store "y" %x, %y[%[[I]]] : memref<?xf32>
+// CHECK:        nest.store "z" %x, %z[%[[I]]] : memref<?xf32>
+func.func @first_multiples(%n: index, %x: f32, %y: memref<?xf32>, %z: memref<?xf32>) {
+  nest.for "i" %i = 2 to %n step 2 {
+    nest.store "y" %x, %y[%i] : memref<?xf32>
+  }
+  nest.for "j" %j = 2 to %n {
+    nest.store "z" %x, %z[%j] : memref<?xf32>
+  }
+  func.return
+}
