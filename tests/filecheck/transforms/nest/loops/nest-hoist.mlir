@@ -86,3 +86,25 @@ func.func @guarded(%n: index, %x: memref<?xf32>, %y: memref<?x4xf32>) {
   }
   func.return
 }
+
+// -----
+
+// A mask guards loads, too: one that is known before the loop goes on guarding, one that iterations compute does not.
+// CHECK-LABEL: @masked
+// CHECK: nest.for "i"
+// CHECK-NEXT: nest.load %x[%i]
+// CHECK-NEXT: nest.for "k"
+// CHECK: nest.load %x[%i + 20]
+func.func @masked(%x: memref<?xf32>, %y: memref<?x4xf32>, %given: i1) {
+  %c1 = arith.constant 1 : index
+  nest.for "i" %i = 0 to 64 {
+    nest.for "k" %k = 0 to 4 {
+      %late = arith.cmpi slt, %k, %c1 : index
+      %a = nest.load %x[%i] : memref<?xf32>
+      %b = nest.load %x[%i + 20] : memref<?xf32>
+      nest.store "y" %a, %y[%i, %k] mask %given : memref<?x4xf32>
+      nest.store "y" %b, %y[%i, %k] mask %late : memref<?x4xf32>
+    }
+  }
+  func.return
+}
