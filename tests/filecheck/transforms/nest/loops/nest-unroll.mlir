@@ -95,3 +95,17 @@ func.func @many(%x: f32, %y: memref<65xf32>) {
   }
   func.return
 }
+
+// -----
+
+// The first value is the largest of several.
+// CHECK-LABEL: @several_bounds
+// CHECK-NEXT: nest.store "y" %x, %y[5]
+// CHECK-NEXT: nest.store "y" %x, %y[6]
+// CHECK-NEXT: func.return
+func.func @several_bounds(%x: f32, %y: memref<9xf32>) {
+  nest.for "i" %i = max(2, 5) to min(9, 7) {
+    nest.store "y" %x, %y[%i] : memref<9xf32>
+  }
+  func.return
+}
