@@ -184,3 +184,27 @@ func.func @looked_up(%k: memref<8xi64>, %n: i64) {
   }
   func.return
 }
+
+// -----
+
+// Nothing reads the first buffer, but the second one is the caller's.
+func.func @two_buffers(%x: memref<8xf32>, %k: i32, %at: memref<8xi32>) {
+  %none = arith.constant 0xFF800000 : f32
+  %s = nest.alloc "s" : memref<8xf32>
+  nest.for "f" %f = 0 to 8 {
+    nest.store "s" %none, %s[%f] : memref<8xf32>
+  }
+  // expected-error @below {{is not proved to be of no consequence}}
+  nest.for "i" %i = 0 to 8 {
+    %a = nest.load %x[%i] : memref<8xf32>
+    // expected-note @below {{this statement, say}}
+    nest.accumulate "best" custom (%a, %k), (%s, %at)[%i] where (%i < 5) identity [0xff800000 : f32, 0 : i32] {
+    ^bb0(%old: f32, %old_at: i32, %new: f32, %new_at: i32):
+      %later = arith.cmpf ogt, %new, %old : f32
+      %best = arith.select %later, %new, %old : f32
+      %where = arith.select %later, %new_at, %old_at : i32
+      nest.yield %best, %where : f32, i32
+    } : memref<8xf32>, memref<8xi32>
+  }
+  func.return
+}
