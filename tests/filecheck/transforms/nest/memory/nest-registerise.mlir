@@ -124,3 +124,38 @@ func.func @result(%n: index, %z: f32, %x: memref<?x?xf32>, %s: memref<?xf32> {ne
   }
   func.return
 }
+
+// -----
+
+// The loop may be empty: though each iteration stores it first, what was before is loaded, and so comes back.
+// CHECK-LABEL: @stored_if_any
+// CHECK: nest.store "s" %z, %s[]
+// CHECK-NEXT: [[R:%\S+]] = nest.alloc "s_acc"
+// CHECK-NEXT: [[A:%\S+]] = nest.load %s[]
+// CHECK-NEXT: nest.store "s_acc" [[A]], [[R]][]
+// CHECK-NEXT: nest.for "k"
+func.func @stored_if_any(%n: index, %z: i64, %x: memref<?xi64>, %s: memref<i64> {nest.role = "out"}) {
+  nest.store "s" %z, %s[] : memref<i64>
+  nest.for "k" %k = 0 to %n {
+    %a = nest.load %x[%k] : memref<?xi64>
+    nest.store "s" %a, %s[] : memref<i64>
+  }
+  func.return
+}
+
+// -----
+
+// A store under a mask says as little of the element as one in a domain.
+// CHECK-LABEL: @masked_before
+// CHECK: nest.store "s_acc" {{%\S+}}, [[R:%\S+]][] where (%n >= 4)
+// CHECK: nest.store "s" {{%\S+}}, %s[%i] where (%n >= 4) : memref<?xf32>
+func.func @masked_before(%n: index, %c: i1, %z: f32, %x: memref<?x?xf32>, %s: memref<?xf32> {nest.role = "out"}) {
+  nest.for "i" %i = 0 to %n {
+    nest.store "s" %z, %s[%i] mask %c : memref<?xf32>
+    nest.for "k" %k = 3 to %n {
+      %a = nest.load %x[%i, %k] : memref<?x?xf32>
+      nest.accumulate "s" add %a, %s[%i] : memref<?xf32>
+    }
+  }
+  func.return
+}
