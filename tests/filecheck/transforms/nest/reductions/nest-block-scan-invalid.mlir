@@ -140,3 +140,17 @@ func.func @in_lanes(%x: memref<64x16xf32>, %y: memref<64x16xf32>, %s: memref<16x
   }
   func.return
 }
+
+// -----
+
+func.func @aliases(%x: memref<64xf32> {nest.alias_set = 0 : i64}, %y: memref<64xf32> {nest.alias_set = 0 : i64}, %s: memref<f32>) {
+  // expected-error @below {{cannot block the scan of the loop "i": what is accumulated is read from memory that the loop writes}}
+  nest.for "i" %i = 0 to 64 {
+    // expected-note @below {{here}}
+    %a = nest.load %x[%i] : memref<64xf32>
+    nest.accumulate "s" add %a, %s[] : memref<f32>
+    %b = nest.load %s[] : memref<f32>
+    nest.store "y" %b, %y[%i] : memref<64xf32>
+  }
+  func.return
+}
