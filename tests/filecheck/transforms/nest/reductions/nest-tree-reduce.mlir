@@ -75,3 +75,20 @@ func.func @columns(%x: memref<2x?xf32>, %s: memref<?xf32>) {
   }
   func.return
 }
+
+// -----
+
+// A mask: where it is not set the value is the identity.
+// CHECK-LABEL: @masked
+// CHECK: [[Z:%\S+]] = arith.constant -0.000000e+00 : f32
+// CHECK: nest.for "k" [[K:%\S+]] = 0 to 2 {
+// CHECK-NEXT: nest.store "s" [[Z]], [[T:%\S+]]{{\[}}[[K]]]
+// CHECK: nest.accumulate "s" add {{%\S+}}, [[T]]{{\[}}[[K]]] mask {{%\S+}}
+func.func @masked(%x: memref<2xf32>, %z: f32, %s: memref<f32>) {
+  nest.for "k" %k = 0 to 2 {
+    %a = nest.load %x[%k] : memref<2xf32>
+    %c = arith.cmpf ogt, %a, %z : f32
+    nest.accumulate "s" add %a, %s[] mask %c : memref<f32>
+  }
+  func.return
+}
