@@ -568,3 +568,22 @@ func.func @other_run(%x: memref<8xf32>, %y: memref<8xf32>) {
   }
   func.return
 }
+
+// -----
+
+func.func @updates(%x: memref<8xf32>, %y: memref<8xf32>) {
+  %t = nest.alloc "t" : memref<8xf32>
+  // expected-error @below {{an element may be computed from its value of the iteration before}}
+  nest.for "o" %o = 0 to 6 {
+    nest.for "i" %i = %o to %o + 3 {
+      %a = nest.load %x[%i] : memref<8xf32>
+      // expected-note @below {{this operation uses the element before it is written}}
+      %b = nest.load %t[%i] : memref<8xf32>
+      %d = arith.addf %b, %a : f32
+      nest.store "t" %d, %t[%i] : memref<8xf32>
+    }
+    %p = nest.load %t[%o] : memref<8xf32>
+    nest.store "y" %p, %y[%o] : memref<8xf32>
+  }
+  func.return
+}
