@@ -109,6 +109,26 @@ func.func @late() {
   func.return
 }
 
+// What a branch gives is the buffer by another name: it is freed after the last use of that one.
+
+// CHECK-LABEL: func.func @chosen
+// CHECK:         %a = memref.alloc() : memref<8xf32>
+// CHECK:         gpu.launch_func {{.*}}@five{{.*}}%b : memref<8xf32>
+// CHECK-NEXT:    memref.dealloc %a
+// CHECK-NEXT:    gpu.launch_func {{.*}}@six
+func.func @chosen(%c: i1, %x: memref<8xf32>) {
+  %c1 = arith.constant 1 : index
+  %a = memref.alloc() : memref<8xf32>
+  %b = scf.if %c -> (memref<8xf32>) {
+    scf.yield %a : memref<8xf32>
+  } else {
+    scf.yield %x : memref<8xf32>
+  }
+  gpu.launch_func @kernels::@five blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%b : memref<8xf32>)
+  gpu.launch_func @kernels::@six blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)
+  func.return
+}
+
 gpu.module @kernels {
   gpu.func @one(%x: memref<65x33xf32>) kernel {
     gpu.return
