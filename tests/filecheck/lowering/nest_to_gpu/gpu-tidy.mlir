@@ -102,3 +102,20 @@ func.func @copies(%x: memref<8x64xf32>, %y: memref<8x64xf32> {nest.role = "out"}
   }
   func.return
 }
+
+// A store between two branches on the same condition stays there: it writes over what the first one has written.
+// CHECK-LABEL: between_kernel(
+// CHECK:      if (t < 50) {
+// CHECK-NEXT:   y[t] = a;
+// CHECK-NEXT: }
+// CHECK-NEXT: y[t] = b;
+// CHECK-NEXT: if (t >= 50) return;
+// CHECK-NEXT: z[t] = a;
+func.func @between(%a: f32, %b: f32, %y: memref<64xf32> {nest.role = "out"}, %z: memref<64xf32> {nest.role = "out"}) {
+  nest.for "t" %t = 0 to 64 bind "thread.x" {
+    nest.store %a, %y[%t] where (%t < 50) : memref<64xf32>
+    nest.store %b, %y[%t] : memref<64xf32>
+    nest.store %a, %z[%t] where (%t < 50) : memref<64xf32>
+  }
+  func.return
+}
