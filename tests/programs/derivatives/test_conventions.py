@@ -92,6 +92,7 @@ UNUSED = {
     "nanmax": (lambda w: np.nanmax(w[:3] * X[:3]), [0, 0, 3, 0]),
     "nanvar": (lambda w: np.nanvar(w[:3] * X[:3]), [-7, 0, 10.5, 0]),
     "nanprod": (lambda w: np.nanprod(w[:3] * X[:3]), [18, 0, 6, 0]),
+    "max": (lambda w: np.sqrt(w - 1.0).max(), [0, 0, 0, 0.5 / np.sqrt(3.0)]),
     "nan_to_num": (lambda w: np.nan_to_num(w[:3] * X[:3]).sum(), [2, 0, 3, 0]),
     "mask": (lambda w: (w * X)[FINE].sum(), [2, 0, 3, 0]),
     "where=": (lambda w: np.sum(w * X, where=FINE), [2, 0, 3, 0]),
