@@ -28,6 +28,7 @@ class RandomLoops:
 
     def __init__(self, seed: int):
         self.rng = random.Random(seed)
+        self.masks = random.Random(f"masks of {seed}")
         self.lines: list[str] = []
         self.count = 0
 
@@ -87,6 +88,7 @@ class RandomLoops:
         value = self.value(around)
         element, kind = self.element(around)
         domain = f" where ({self.rng.choice(around)} < 4)" if self.rng.random() < 0.2 else ""
+        domain += self.mask(value)
         label = self.fresh("p")
         if self.rng.random() < 0.5:
             self.lines.append(f'nest.store "{label}" {value}, {element}{domain} : {kind}')
@@ -94,6 +96,15 @@ class RandomLoops:
         combiner = self.rng.choice(["add", "add", "maxsi"])
         order = self.rng.choice(["", "", " order(sequential)"])
         self.lines.append(f'nest.accumulate "{label}" {combiner} {value}, {element}{domain}{order} : {kind}')
+
+    def mask(self, value: str) -> str:
+        """Now and then a mask that is on where `value` is large enough. What else there is does not depend on it."""
+        if self.masks.random() >= 0.15:
+            return ""
+        limit, holds = self.fresh("%k"), self.fresh("%q")
+        self.lines.append(f"{limit} = arith.constant {self.masks.randint(-20, 20)} : i64")
+        self.lines.append(f"{holds} = arith.cmpi sgt, {value}, {limit} : i64")
+        return f" mask {holds}"
 
     def branch(self, around: list[str]) -> None:
         limit, holds = self.fresh("%k"), self.fresh("%q")

@@ -42,7 +42,7 @@ def random_nest(seed: int) -> str:
 
     def more_domains(around: list[str]) -> None:
         statement(around)
-        if " where " not in program.lines[-1]:
+        if not {"where", "mask"} & set(program.lines[-1].split()):
             bound = rng.choice(["%n", "3", "9", f"{rng.choice(around)} + 1"])
             relation = rng.choice(["<", ">="])
             head, _, kind = program.lines[-1].rpartition(" : ")
