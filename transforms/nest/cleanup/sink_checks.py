@@ -46,7 +46,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from xdsl.context import Context
-from xdsl.dialects import arith
+from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
@@ -285,7 +285,7 @@ def _runs(loop: ForOp) -> bool:
     if count is not None:
         return count > 0
     end = loop.upper.single_value() if len(loop.upper) == 1 else None
-    return loop.lower.constants() == (0,) and end is not None and end.owner.name == "memref.dim"  # pyright: ignore
+    return loop.lower.constants() == (0,) and end is not None and isinstance(end.owner, memref.DimOp)
 
 
 # ---- indices that need no check ----------------------------------------------------------------------
