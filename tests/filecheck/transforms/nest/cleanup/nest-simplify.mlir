@@ -147,3 +147,21 @@ func.func @masks(%x: f32, %n: index, %m: i1, %y: memref<?xf32>) {
   }
   func.return
 }
+
+// -----
+
+// A mask that a branch settles stays: it guards the load before the branch, too.
+// CHECK-LABEL: @mask_in_a_branch
+// CHECK: nest.load %x[%i]
+// CHECK-NEXT: nest.if [[IN:%\S+]] {
+// CHECK-NEXT: nest.store "y" {{%\S+}}, %y[%i] mask [[IN]] : memref<?xf32>
+func.func @mask_in_a_branch(%n: index, %x: memref<?xf32>, %y: memref<?xf32>) {
+  nest.for "i" %i = 0 to 8 {
+    %in = arith.cmpi slt, %i, %n : index
+    %a = nest.load %x[%i] : memref<?xf32>
+    nest.if %in {
+      nest.store "y" %a, %y[%i] mask %in : memref<?xf32>
+    }
+  }
+  func.return
+}
