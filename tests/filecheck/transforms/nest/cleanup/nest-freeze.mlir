@@ -90,3 +90,21 @@ func.func @written(%w: memref<8xf32> {nest.frozen, nest.role = "inout"}, %v: mem
   }
   func.return
 }
+
+// An error is one of each call.
+// CHECK-LABEL: func.func @checked
+// CHECK-NOT: @checked_frozen
+func.func @checked(%w: memref<8xf32> {nest.frozen}, %k: memref<8xindex> {nest.frozen}, %y: memref<8xf32> {nest.role = "out"}) {
+  %t = nest.alloc "t" : memref<8xf32>
+  nest.for "a" %a = 0 to 8 {
+    %0 = nest.load %k[%a] : memref<8xindex>
+    %1 = nest.index %0 of 8 axis 0 of "w"
+    %2 = nest.load %w[%1] : memref<8xf32>
+    nest.store "t" %2, %t[%a] : memref<8xf32>
+  }
+  nest.for "b" %b = 0 to 8 {
+    %3 = nest.load %t[%b] : memref<8xf32>
+    nest.store "y" %3, %y[%b] : memref<8xf32>
+  }
+  func.return
+}
