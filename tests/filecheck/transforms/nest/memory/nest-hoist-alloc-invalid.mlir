@@ -71,3 +71,18 @@ func.func @extent_that_is_read(%n: index, %x: memref<?xindex>) {
   }
   func.return
 }
+
+// -----
+
+func.func @lanes(%x: memref<8xf32>, %y: memref<8xf32>) {
+  // expected-note @below {{the loop "i" is vectorized}}
+  nest.for "i" %i = 0 to 8 vectorized(8) {
+    // expected-error @below {{iterations that run at the same time would share it}}
+    %u = nest.alloc "u" : memref<1xf32>
+    %a = nest.load %x[%i] : memref<8xf32>
+    nest.store "u" %a, %u[0] : memref<1xf32>
+    %b = nest.load %u[0] : memref<1xf32>
+    nest.store "y" %b, %y[%i] : memref<8xf32>
+  }
+  func.return
+}
