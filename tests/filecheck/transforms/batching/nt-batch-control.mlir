@@ -187,3 +187,31 @@ func.func @checks(%x: tensor<8x4xf32>, %c: tensor<8xi1>, %n: index) -> tensor<8x
 // CHECK: scf.for
 // CHECK: scf.if
 // CHECK: nest.index %n of 4
+
+// -----
+
+// Also where only the condition may say that a loop ends within the array.
+func.func private @f(%x: tensor<4xf32>, %c: tensor<i1>, %n: index) -> tensor<4xf32> {
+  %k = nt.to_scalar %c : tensor<i1> -> i1
+  %r = scf.if %k -> (tensor<4xf32>) {
+    %a = nt.loops ins() outs(%x : tensor<4xf32>) {
+    ^bb0(%xm: memref<4xf32>):
+      %0 = arith.constant 1.0 : f32
+      nest.for "i" %i = 0 to %n {
+        nest.store %0, %xm[%i] : memref<4xf32>
+      }
+    }
+    scf.yield %a : tensor<4xf32>
+  } else {
+    scf.yield %x : tensor<4xf32>
+  }
+  func.return %r : tensor<4xf32>
+}
+func.func @ends(%x: tensor<8x4xf32>, %c: tensor<8xi1>, %n: index) -> tensor<8x4xf32> {
+  %r = nt.batch @f(%x, %c, %n : tensor<8x4xf32>, tensor<8xi1>, index) along [0, 0, -1] -> (tensor<8x4xf32>)
+  func.return %r : tensor<8x4xf32>
+}
+// CHECK-LABEL: @ends
+// CHECK: scf.for
+// CHECK: scf.if
+// CHECK: nest.for "i" %{{.*}} = 0 to %n
