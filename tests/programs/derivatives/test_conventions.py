@@ -74,6 +74,13 @@ def until(w):
     return s
 
 
+def no_turn(w):
+    root, y = np.sqrt(w - 1.0), w
+    for _ in range(int(w[0]) - 1):
+        y = y * root
+    return y.sum()
+
+
 def branched(w):
     z = w * X
     return z.sum() if w[0] < 0 else w[0] * 2.0
@@ -105,6 +112,7 @@ UNUSED = {
     "branch": (branched, [2, 0, 0, 0]),
     "branch in a loop": (in_loop, [2, 0, 3, 0]),
     "after the end of a loop": (until, [2, 0, 0, 0]),
+    "loop that does not run": (no_turn, [1, 1, 1, 1]),
 }
 
 
