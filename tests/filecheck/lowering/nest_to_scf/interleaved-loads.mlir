@@ -18,7 +18,16 @@ func.func @second(%x: memref<8xf32>, %y: memref<4xf32>) {
 
 // Three lanes of four, three elements apart: masks of seven elements, seven less four, and none of the last vector's.
 // CHECK-LABEL: @masked
-// CHECK-COUNT-3: vector.maskedload %x
+// CHECK:       %[[N:.*]] = arith.muli %{{.*}}, %c3
+// CHECK-NEXT:  %[[A:.*]] = arith.subi %[[N]], %c2
+// CHECK-NEXT:  %[[AT:.*]] = vector.create_mask %[[A]]
+// CHECK-NEXT:  vector.maskedload %x[%{{.*}}], %[[AT]]
+// CHECK:       %[[B:.*]] = arith.subi %{{.*}}, %c6
+// CHECK-NEXT:  %[[BT:.*]] = vector.create_mask %[[B]]
+// CHECK-NEXT:  vector.maskedload %x[%{{.*}}], %[[BT]]
+// CHECK:       %[[C:.*]] = arith.subi %{{.*}}, %c8
+// CHECK-NEXT:  %[[CT:.*]] = vector.create_mask %[[C]]
+// CHECK-NEXT:  vector.maskedload %x[%{{.*}}], %[[CT]]
 // CHECK-NOT:   gather
 func.func @masked(%x: memref<8xf32>, %y: memref<3xf32>, %n: index) {
   nest.for "i" %i = 0 to min(3, %n) vectorized(4) {
