@@ -219,3 +219,18 @@ func.func @other_axes(%x: tensor<8x64x32xf32>) -> (tensor<64x32xf32>, tensor<8x3
   %t = nt.reduce add %d over [1] : tensor<8x64x32xf32> -> tensor<8x32xf32>
   func.return %s, %t : tensor<64x32xf32>, tensor<8x32xf32>
 }
+
+// One axis of what is computed is two of what reads it: each element would be computed once for each row and column.
+// CHECK-LABEL: @outer_product
+// CHECK: nt.fusion "b"
+// CHECK: nt.exp
+// CHECK: nt.fusion "o"
+// CHECK-NEXT: nt.broadcast %b along [0]
+func.func @outer_product(%x: tensor<64xf32>) -> tensor<64x64xf32> {
+  %a = nt.exp %x : tensor<64xf32>
+  %b = nt.add %a, %x : tensor<64xf32>
+  %r = nt.broadcast %b along [0] : tensor<64xf32> -> tensor<64x64xf32>
+  %c = nt.broadcast %b along [1] : tensor<64xf32> -> tensor<64x64xf32>
+  %o = nt.multiply %r, %c : tensor<64x64xf32>
+  func.return %o : tensor<64x64xf32>
+}
