@@ -170,7 +170,7 @@ class Compiled:
         ours = copy.deepcopy(arguments) if kind == "written" else arguments
         try:
             wanted = plain(*arguments, **named)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             with pytest.raises(type(error)):
                 self.functions[kind](*ours, **named)
             return

@@ -50,8 +50,11 @@ _DIVISIONS = (
 
 
 def _may_trap(op: Operation) -> bool:
-    """Whether it divides integers, by what may be zero."""
-    return op.name in _DIVISIONS and not constant_of(op.operands[1])
+    """Whether it divides integers by what may be zero, or -1: the quotient of the least integer does not fit."""
+    if op.name not in _DIVISIONS:
+        return False
+    divisor = constant_of(op.operands[1])
+    return not divisor or (divisor == -1 and not op.name.endswith("ui"))
 
 
 def _stays_in_bounds(op: LoopsOp) -> bool:
