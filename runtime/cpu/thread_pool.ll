@@ -9,10 +9,14 @@
 ; Rules for a machine that others use as well (docs/decisions/0016-threads-wait.md):
 ;   A thread that waits looks again and again for %quiet ns, and sleeps then. Where the clock jumps meanwhile, another
 ;   process had the processor: the machine counts as crowded for a while, and every wait is short. Where there is a
-;   sign of it again soon after, the while is twice as long.
+;   sign of it again soon after, the while is twice as long. A thread that finds itself on the processor of its caller
+;   is in its way, and sleeps at once.
 ;   Waking a thread takes some microseconds. The next one is woken when regions have run for %wake_debt ns since; beside
 ;   others, where it may not come in time and what it worked on has to be fetched, for %crowded_debt ns.
-;   A region that waited for its threads for a quarter of its time was late: for a while regions run on one thread.
+;   Who waits at the end of a region looks for an eighth of its time, and sleeps then: the processor that becomes free
+;   may be the one that the awaited thread needs.
+;   A region that waited for its threads for a quarter of its time was late: for %alone_times as long regions run on
+;   one thread.
 
 %worker = type {
   i64,        ; 0 the state
@@ -23,18 +27,18 @@
   i32,        ; 5 whether it sleeps
   i32,        ; 6 how many callers sleep until it is done
   i32,        ; 7 the thread: 0 not made, 1 being made, 2 there, 3 could not be made
-  [3 x i32],
-  [64 x i8],  ; 9 a mutex
-  [64 x i8]   ; 10 a condition variable
+  i32,        ; 8 the processor that its last caller was on
+  [2 x i32],
+  [64 x i8],  ; 10 a mutex
+  [64 x i8]   ; 11 a condition variable
 }
 
 %pool = type {
   i64,        ; 0 ns that regions must run before a thread is woken again
   i64,        ; 1 until when regions run on one thread
-  i64,        ; 2 for how many ns they do when one is late
-  i64,        ; 3 until when the machine counts as crowded
-  i64,        ; 4 for how many ns it does at the next sign
-  [3 x i64],
+  i64,        ; 2 until when the machine counts as crowded
+  i64,        ; 3 for how many ns it did, which is doubled at a sign soon after
+  [4 x i64],
   [255 x %worker]
 }
 
@@ -55,7 +59,8 @@ declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 declare i64 @llvm.smax.i64(i64, i64)
 declare i64 @llvm.smin.i64(i64, i64)
 
-; What the runtime adds for this machine: @pause() between two looks, @clock() and @set_mask(), numbers of the C library.
+; What the runtime adds for this machine: @pause() between two looks, @processor() that the thread is on (-1: not known),
+; @clock() and @set_mask(), numbers of the C library.
 
 define internal i64 @now() {
   %time = alloca [2 x i64]
@@ -70,27 +75,27 @@ define internal i64 @now() {
 }
 
 define internal void @lock(ptr %worker) {
-  %mutex = getelementptr %worker, ptr %worker, i64 0, i32 9
+  %mutex = getelementptr %worker, ptr %worker, i64 0, i32 10
   call i32 @pthread_mutex_lock(ptr %mutex)
   ret void
 }
 
 define internal void @unlock(ptr %worker) {
-  %mutex = getelementptr %worker, ptr %worker, i64 0, i32 9
+  %mutex = getelementptr %worker, ptr %worker, i64 0, i32 10
   call i32 @pthread_mutex_unlock(ptr %mutex)
   ret void
 }
 
 ; With the lock held: sleep until the worker or its caller says that something has changed.
 define internal void @sleep(ptr %worker) {
-  %mutex = getelementptr %worker, ptr %worker, i64 0, i32 9
-  %condition = getelementptr %worker, ptr %worker, i64 0, i32 10
+  %mutex = getelementptr %worker, ptr %worker, i64 0, i32 10
+  %condition = getelementptr %worker, ptr %worker, i64 0, i32 11
   call i32 @pthread_cond_wait(ptr %condition, ptr %mutex)
   ret void
 }
 
 define internal void @wake(ptr %worker) noinline {
-  %condition = getelementptr %worker, ptr %worker, i64 0, i32 10
+  %condition = getelementptr %worker, ptr %worker, i64 0, i32 11
   call void @lock(ptr %worker)
   call i32 @pthread_cond_broadcast(ptr %condition)
   call void @unlock(ptr %worker)
@@ -100,14 +105,15 @@ define internal void @wake(ptr %worker) noinline {
 ; A sign that another process wanted the processor, at a time.
 define internal void @is_crowded(i64 %time) noinline {
 entry:
-  %until_at = getelementptr %pool, ptr @pool, i64 0, i32 3
-  %for_at = getelementptr %pool, ptr @pool, i64 0, i32 4
+  %until_at = getelementptr %pool, ptr @pool, i64 0, i32 2
+  %for_at = getelementptr %pool, ptr @pool, i64 0, i32 3
   %until = load atomic i64, ptr %until_at monotonic, align 8
   %known = icmp slt i64 %time, %until
   br i1 %known, label %done, label %note
 note:
   %before = load atomic i64, ptr %for_at monotonic, align 8
-  %quiet_from = add i64 %until, %before
+  %soon = call i64 @llvm.smax.i64(i64 %before, i64 {soon})
+  %quiet_from = add i64 %until, %soon
   %again = icmp slt i64 %time, %quiet_from
   %double = shl i64 %before, 1
   %longer = call i64 @llvm.smin.i64(i64 %double, i64 {crowded_most})
@@ -122,14 +128,10 @@ done:
 
 ; ---- waiting ----------------------------------------------------------------------------------------
 
-; Look at a state until it is not %seen, for as long as that does not take the processor from others.
-define internal void @look(ptr %state, i64 %seen) noinline {
+; Look at a state until it is not %seen, for %patience ns, less where others want the processor.
+define internal void @look(ptr %state, i64 %seen, i64 %patience) noinline {
 entry:
   %start = call i64 @now()
-  %at = getelementptr %pool, ptr @pool, i64 0, i32 3
-  %until = load atomic i64, ptr %at monotonic, align 8
-  %crowded = icmp slt i64 %start, %until
-  %patience = select i1 %crowded, i64 {crowded}, i64 {quiet}
   br label %round
 round:
   %last = phi i64 [ %start, %entry ], [ %time, %go_on ]
@@ -166,6 +168,7 @@ define internal ptr @work(ptr %worker) {
 entry:
   %asleep = getelementptr %worker, ptr %worker, i64 0, i32 5
   %awaited = getelementptr %worker, ptr %worker, i64 0, i32 6
+  %place_at = getelementptr %worker, ptr %worker, i64 0, i32 8
   br label %wait
 wait:
   %seen = load atomic i64, ptr %worker acquire, align 8
@@ -173,7 +176,22 @@ wait:
   %offered = icmp eq i64 %kind, 2
   br i1 %offered, label %begin, label %rest
 rest:
-  call void @look(ptr %worker, i64 %seen)
+  %time = call i64 @now()
+  %place = call i32 @processor()
+  %caller = load i32, ptr %place_at
+  %is_same = icmp eq i32 %place, %caller
+  %is_known = icmp sge i32 %place, 0
+  %in_its_way = and i1 %is_same, %is_known
+  br i1 %in_its_way, label %make_way, label %look
+make_way:
+  call void @is_crowded(i64 %time)
+  br label %lie_down
+look:
+  %until_at = getelementptr %pool, ptr @pool, i64 0, i32 2
+  %until = load atomic i64, ptr %until_at monotonic, align 8
+  %crowded = icmp slt i64 %time, %until
+  %patience = select i1 %crowded, i64 {crowded}, i64 {quiet}
+  call void @look(ptr %worker, i64 %seen, i64 %patience)
   %then = load atomic i64, ptr %worker acquire, align 8
   %changed = icmp ne i64 %then, %seen
   br i1 %changed, label %wait, label %lie_down
@@ -222,8 +240,8 @@ tell:
 define internal i1 @make(ptr %worker) noinline {
 entry:
   %made = getelementptr %worker, ptr %worker, i64 0, i32 7
-  %mutex = getelementptr %worker, ptr %worker, i64 0, i32 9
-  %condition = getelementptr %worker, ptr %worker, i64 0, i32 10
+  %mutex = getelementptr %worker, ptr %worker, i64 0, i32 10
+  %condition = getelementptr %worker, ptr %worker, i64 0, i32 11
   %thread = alloca ptr
   %all = alloca [128 x i8], align 16
   %before = alloca [128 x i8], align 16
@@ -284,6 +302,9 @@ entry:
   %at_thread = getelementptr %worker, ptr %worker, i64 0, i32 3
   %at_threads = getelementptr %worker, ptr %worker, i64 0, i32 4
   %asleep = getelementptr %worker, ptr %worker, i64 0, i32 5
+  %place_at = getelementptr %worker, ptr %worker, i64 0, i32 8
+  %place = call i32 @processor()
+  store i32 %place, ptr %place_at
   store ptr %body, ptr %at_body
   store ptr %context, ptr %at_context
   store i64 %thread, ptr %at_thread
@@ -301,7 +322,7 @@ done:
 }
 
 ; Take the offer back, or wait until the worker is done.
-define internal void @join(ptr %worker, i64 %reserved) {
+define internal void @join(ptr %worker, i64 %reserved, i64 %patience) {
 entry:
   %offered = add i64 %reserved, 1
   %busy = add i64 %reserved, 2
@@ -315,7 +336,7 @@ begun:
   %at_work = icmp eq i64 %state, %busy
   br i1 %at_work, label %watch, label %done
 watch:
-  call void @look(ptr %worker, i64 %busy)
+  call void @look(ptr %worker, i64 %busy, i64 %patience)
   %then = load atomic i64, ptr %worker acquire, align 8
   %still = icmp eq i64 %then, %busy
   br i1 %still, label %lie_down, label %done
@@ -346,7 +367,6 @@ entry:
   %states = alloca [255 x i64]
   %debt_at = getelementptr %pool, ptr @pool, i64 0, i32 0
   %alone_at = getelementptr %pool, ptr @pool, i64 0, i32 1
-  %penalty_at = getelementptr %pool, ptr @pool, i64 0, i32 2
   %start = call i64 @now()
   %alone_until = load atomic i64, ptr %alone_at monotonic, align 8
   %alone = icmp slt i64 %start, %alone_until
@@ -361,7 +381,7 @@ ask:
   %more = icmp slt i64 %k, %others
   br i1 %more, label %one, label %all_asked
 one:
-  %worker = getelementptr %pool, ptr @pool, i64 0, i32 6, i64 %k
+  %worker = getelementptr %pool, ptr @pool, i64 0, i32 5, i64 %k
   %can = call i1 @can_ask(ptr %worker, i1 %may_wake)
   br i1 %can, label %reserve, label %next
 reserve:
@@ -407,6 +427,10 @@ offering:
 run:
   call void %body(ptr %context, i64 0, i64 %threads)
   %own_end = call i64 @now()
+  %own = sub i64 %own_end, %start
+  %eighth = ashr i64 %own, 3
+  %some = call i64 @llvm.smax.i64(i64 %eighth, i64 {join_least})
+  %patience = call i64 @llvm.smin.i64(i64 %some, i64 {quiet})
   br label %joins
 joins:
   %i = phi i64 [ 0, %run ], [ %i_then, %joining ]
@@ -417,14 +441,14 @@ joining:
   %join_state_at = getelementptr i64, ptr %states, i64 %i
   %join_worker = load ptr, ptr %join_worker_at
   %join_state = load i64, ptr %join_state_at
-  call void @join(ptr %join_worker, i64 %join_state)
+  call void @join(ptr %join_worker, i64 %join_state, i64 %patience)
   %i_then = add i64 %i, 1
   br label %joins
 
 joined:
   %end = call i64 @now()
   %gone = sub i64 %end, %start
-  %crowded_at = getelementptr %pool, ptr @pool, i64 0, i32 3
+  %crowded_at = getelementptr %pool, ptr @pool, i64 0, i32 2
   %crowded_until = load atomic i64, ptr %crowded_at monotonic, align 8
   %crowded = icmp slt i64 %end, %crowded_until
   %cost = select i1 %crowded, i64 {crowded_debt}, i64 {wake_debt}
@@ -438,26 +462,14 @@ joined:
   %long = icmp sgt i64 %waited, {late}
   %much = icmp sgt i64 %four, %gone
   %late = and i1 %long, %much
-  br i1 %late, label %was_late, label %was_in_time
+  br i1 %late, label %was_late, label %done
 was_late:
   call void @is_crowded(i64 %end)
-  %penalty = load atomic i64, ptr %penalty_at monotonic, align 8
-  %double = shl i64 %penalty, 1
-  %at_least = call i64 @llvm.smax.i64(i64 %double, i64 {alone_least})
-  %at_most = call i64 @llvm.smin.i64(i64 %at_least, i64 {alone_most})
-  store atomic i64 %at_most, ptr %penalty_at monotonic, align 8
+  %times = mul i64 %waited, {alone_times}
+  %at_most = call i64 @llvm.smin.i64(i64 %times, i64 {alone_most})
   %until = add i64 %end, %at_most
   store atomic i64 %until, ptr %alone_at monotonic, align 8
   ret void
-was_in_time:
-  %helped = icmp sgt i64 %asked, 0
-  br i1 %helped, label %forgive, label %done
-forgive:
-  %was = load atomic i64, ptr %penalty_at monotonic, align 8
-  %part = ashr i64 %was, 4
-  %less = sub i64 %was, %part
-  store atomic i64 %less, ptr %penalty_at monotonic, align 8
-  br label %done
 done:
   ret void
 }

@@ -23,13 +23,15 @@ TIMES = {
     "quiet": 2_000_000,
     "crowded": 5_000,
     "jump": 300_000,
-    "crowded_least": 50_000_000,
+    "crowded_least": 4_000_000,
+    "soon": 10_000_000,
     "crowded_most": 500_000_000,
     "wake_debt": 50_000,
-    "crowded_debt": 1_000_000,
+    "crowded_debt": 3_000_000,
     "late": 200_000,
-    "alone_least": 2_000_000,
-    "alone_most": 30_000_000,
+    "join_least": 20_000,
+    "alone_times": 12,
+    "alone_most": 100_000_000,
 }
 """Nanoseconds: how long a thread looks for work, alone and beside other processes; the jump of the clock that tells of them,
 and how long that is believed; how long regions run between two that wake a thread; how late one may be; and how long
@@ -44,6 +46,14 @@ define void @{FORGET}() {{
   ret void
 }}
 """
+
+_PROCESSOR = """\
+declare i32 @sched_getcpu()
+define internal i32 @processor() alwaysinline {
+  %number = call i32 @sched_getcpu()
+  ret i32 %number
+}"""
+_NO_PROCESSOR = "define internal i32 @processor() alwaysinline {\n  ret i32 -1\n}"
 
 _YIELD = ("declare void @llvm.aarch64.hint(i32)", "call void @llvm.aarch64.hint(i32 1)")
 _PAUSES = {
@@ -105,12 +115,13 @@ def _compiled(text: str) -> bytes:
 
 def _text() -> str:
     """The file for this system."""
-    if not _has_threads():
+    if not _has("pthread_create", "clock_gettime"):
         return SERIAL_IR
     with open(os.path.join(os.path.dirname(__file__), "thread_pool.ll")) as file:
         text = file.read()
     for name, nanoseconds in TIMES.items():
         text = text.replace(f"{{{name}}}", str(nanoseconds))
+    processor = _PROCESSOR if _has("sched_getcpu") else _NO_PROCESSOR
     declaration, pause = _PAUSES.get(os.uname().machine, ("", ""))
     clock = 6 if sys.platform == "darwin" else 1
     return f"""{text}
@@ -119,6 +130,7 @@ define internal void @pause() alwaysinline {{
   {pause}
   ret void
 }}
+{processor}
 define internal i32 @clock() alwaysinline {{
   ret i32 {clock}
 }}
@@ -128,8 +140,9 @@ define internal i32 @set_mask() alwaysinline {{
 """
 
 
-def _has_threads() -> bool:
+def _has(*names: str) -> bool:
+    """Whether this process has functions of these names."""
     try:
-        return bool(of_process("pthread_create") and of_process("clock_gettime"))
+        return all(map(of_process, names))
     except LookupError:
         return False
