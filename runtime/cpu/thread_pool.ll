@@ -10,13 +10,13 @@
 ;   A thread that waits looks again and again for %quiet ns, and sleeps then. Where the clock jumps meanwhile, another
 ;   process had the processor: the machine counts as crowded for a while, and every wait is short. Where there is a
 ;   sign of it again soon after, the while is twice as long. A thread that finds itself on the processor of its caller
-;   is in its way, and sleeps at once.
+;   goes to another one, and sleeps at once where there is none.
 ;   Waking a thread takes some microseconds. The next one is woken when regions have run for %wake_debt ns since; beside
 ;   others, where it may not come in time and what it worked on has to be fetched, for %crowded_debt ns.
 ;   Who waits at the end of a region looks for an eighth of its time, and sleeps then: the processor that becomes free
 ;   may be the one that the awaited thread needs.
-;   A region that waited for its threads for a quarter of its time was late: for %alone_times as long regions run on
-;   one thread.
+;   A region that waited for its threads for a quarter of its time, because they had no processor, was late: for
+;   %alone_times as long regions run on one thread.
 
 %worker = type {
   i64,        ; 0 the state
@@ -28,7 +28,7 @@
   i32,        ; 6 how many callers sleep until it is done
   i32,        ; 7 the thread: 0 not made, 1 being made, 2 there, 3 could not be made
   i32,        ; 8 the processor that its last caller was on
-  [2 x i32],
+  i64,        ; 9 ns that it missed in the last region, where that took long
   [64 x i8],  ; 10 a mutex
   [64 x i8]   ; 11 a condition variable
 }
@@ -59,12 +59,26 @@ declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 declare i64 @llvm.smax.i64(i64, i64)
 declare i64 @llvm.smin.i64(i64, i64)
 
-; What the runtime adds for this machine: @pause() between two looks, @processor() that the thread is on (-1: not known),
-; @clock() and @set_mask(), numbers of the C library.
+; What the runtime adds for this machine: @pause() between two looks, @clock(), @own_clock() and @set_mask(), numbers of the C library, and
+; @processor() that the thread is on (-1: not known) and @leave(processor) (thread_places.ll).
 
 define internal i64 @now() {
-  %time = alloca [2 x i64]
   %clock = call i32 @clock()
+  %ns = call i64 @read(i32 %clock)
+  ret i64 %ns
+}
+
+; The time that this thread has not had a processor, from a moment in the past on: what the clock has gone on, less its own.
+define internal i64 @missed() noinline {
+  %time = call i64 @now()
+  %clock = call i32 @own_clock()
+  %own = call i64 @read(i32 %clock)
+  %ns = sub i64 %time, %own
+  ret i64 %ns
+}
+
+define internal i64 @read(i32 %clock) {
+  %time = alloca [2 x i64]
   call i32 @clock_gettime(i32 %clock, ptr %time)
   %seconds = load i64, ptr %time
   %at = getelementptr i64, ptr %time, i64 1
@@ -128,8 +142,9 @@ done:
 
 ; ---- waiting ----------------------------------------------------------------------------------------
 
-; Look at a state until it is not %seen, for %patience ns, less where others want the processor.
-define internal void @look(ptr %state, i64 %seen, i64 %patience) noinline {
+; Look at a state until it is not %seen, for %patience ns, less where others want the processor: where the clock has jumped,
+; and this thread has missed that time. %before is what it had missed when it began; -1: not to be looked at.
+define internal void @look(ptr %state, i64 %seen, i64 %patience, i64 %before) noinline {
 entry:
   %start = call i64 @now()
   br label %round
@@ -150,7 +165,15 @@ measure:
   %time = call i64 @now()
   %gap = sub i64 %time, %last
   %jumped = icmp sgt i64 %gap, {jump}
-  br i1 %jumped, label %others, label %go_on
+  %is_asked = icmp sge i64 %before, 0
+  %suspect = and i1 %jumped, %is_asked
+  br i1 %suspect, label %ask, label %go_on
+ask:
+  %missed = call i64 @missed()
+  %lost = sub i64 %missed, %before
+  %twice = shl i64 %lost, 1
+  %is_lost = icmp sgt i64 %twice, %gap
+  br i1 %is_lost, label %others, label %go_on
 go_on:
   %gone = sub i64 %time, %start
   %short = icmp slt i64 %gone, %patience
@@ -164,26 +187,45 @@ done:
 
 ; ---- a worker ---------------------------------------------------------------------------------------
 
+; Whether it is on the processor that its last caller was on, and so in its way.
+define internal i1 @is_with_caller(ptr %worker) {
+  %place_at = getelementptr %worker, ptr %worker, i64 0, i32 8
+  %here = call i32 @processor()
+  %caller = load atomic i32, ptr %place_at monotonic, align 4
+  %is_same = icmp eq i32 %here, %caller
+  %is_known = icmp sge i32 %here, 0
+  %is_with = and i1 %is_same, %is_known
+  ret i1 %is_with
+}
+
 define internal ptr @work(ptr %worker) {
 entry:
   %asleep = getelementptr %worker, ptr %worker, i64 0, i32 5
   %awaited = getelementptr %worker, ptr %worker, i64 0, i32 6
-  %place_at = getelementptr %worker, ptr %worker, i64 0, i32 8
+  %missed_at = alloca i64
+  %lost_at = getelementptr %worker, ptr %worker, i64 0, i32 9
+  %at_begin = call i64 @missed()
+  store i64 %at_begin, ptr %missed_at
   br label %wait
 wait:
+  %in_its_way = call i1 @is_with_caller(ptr %worker)
+  br i1 %in_its_way, label %make_way, label %see
+make_way:
+  %here = call i32 @processor()
+  call void @leave(i32 %here)
+  br label %see
+see:
   %seen = load atomic i64, ptr %worker acquire, align 8
   %kind = and i64 %seen, 3
   %offered = icmp eq i64 %kind, 2
   br i1 %offered, label %begin, label %rest
 rest:
+  %missed = call i64 @missed()
+  store i64 %missed, ptr %missed_at
   %time = call i64 @now()
-  %place = call i32 @processor()
-  %caller = load i32, ptr %place_at
-  %is_same = icmp eq i32 %place, %caller
-  %is_known = icmp sge i32 %place, 0
-  %in_its_way = and i1 %is_same, %is_known
-  br i1 %in_its_way, label %make_way, label %look
-make_way:
+  %still = call i1 @is_with_caller(ptr %worker)
+  br i1 %still, label %give_up, label %look
+give_up:
   call void @is_crowded(i64 %time)
   br label %lie_down
 look:
@@ -191,7 +233,7 @@ look:
   %until = load atomic i64, ptr %until_at monotonic, align 8
   %crowded = icmp slt i64 %time, %until
   %patience = select i1 %crowded, i64 {crowded}, i64 {quiet}
-  call void @look(ptr %worker, i64 %seen, i64 %patience)
+  call void @look(ptr %worker, i64 %seen, i64 %patience, i64 %missed)
   %then = load atomic i64, ptr %worker acquire, align 8
   %changed = icmp ne i64 %then, %seen
   br i1 %changed, label %wait, label %lie_down
@@ -209,6 +251,8 @@ doze:
   br label %check
 get_up:
   store atomic i32 0, ptr %asleep seq_cst, align 4
+  %missed_then = call i64 @missed()
+  store i64 %missed_then, ptr %missed_at
   call void @unlock(ptr %worker)
   br label %wait
 begin:
@@ -225,7 +269,21 @@ run:
   %context = load ptr, ptr %at_context
   %thread = load i64, ptr %at_thread
   %threads = load i64, ptr %at_threads
+  %begin_time = call i64 @now()
   call void %body(ptr %context, i64 %thread, i64 %threads)
+  %end_time = call i64 @now()
+  %took = sub i64 %end_time, %begin_time
+  %was_long = icmp sgt i64 %took, {late}
+  br i1 %was_long, label %account, label %finish
+account:
+  %missed_now = call i64 @missed()
+  %missed_before = load i64, ptr %missed_at
+  %lost = sub i64 %missed_now, %missed_before
+  store i64 %missed_now, ptr %missed_at
+  br label %finish
+finish:
+  %lost_then = phi i64 [ 0, %run ], [ %lost, %account ]
+  store i64 %lost_then, ptr %lost_at
   %idle = add i64 %busy, 1
   store atomic i64 %idle, ptr %worker seq_cst, align 8
   %sleepers = load atomic i32, ptr %awaited seq_cst, align 4
@@ -304,7 +362,7 @@ entry:
   %asleep = getelementptr %worker, ptr %worker, i64 0, i32 5
   %place_at = getelementptr %worker, ptr %worker, i64 0, i32 8
   %place = call i32 @processor()
-  store i32 %place, ptr %place_at
+  store atomic i32 %place, ptr %place_at monotonic, align 4
   store ptr %body, ptr %at_body
   store ptr %context, ptr %at_context
   store i64 %thread, ptr %at_thread
@@ -321,8 +379,8 @@ done:
   ret i64 0
 }
 
-; Take the offer back, or wait until the worker is done.
-define internal void @join(ptr %worker, i64 %reserved, i64 %patience) {
+; Take the offer back, or wait until the worker is done: the time that it missed.
+define internal i64 @join(ptr %worker, i64 %reserved, i64 %patience) {
 entry:
   %offered = add i64 %reserved, 1
   %busy = add i64 %reserved, 2
@@ -330,13 +388,13 @@ entry:
   %awaited = getelementptr %worker, ptr %worker, i64 0, i32 6
   %found = cmpxchg ptr %worker, i64 %offered, i64 %idle acq_rel acquire
   %is_back = extractvalue { i64, i1 } %found, 1
-  br i1 %is_back, label %done, label %begun
+  br i1 %is_back, label %back, label %begun
 begun:
   %state = load atomic i64, ptr %worker acquire, align 8
   %at_work = icmp eq i64 %state, %busy
   br i1 %at_work, label %watch, label %done
 watch:
-  call void @look(ptr %worker, i64 %busy, i64 %patience)
+  call void @look(ptr %worker, i64 %busy, i64 %patience, i64 -1)
   %then = load atomic i64, ptr %worker acquire, align 8
   %still = icmp eq i64 %then, %busy
   br i1 %still, label %lie_down, label %done
@@ -356,7 +414,11 @@ get_up:
   call void @unlock(ptr %worker)
   br label %done
 done:
-  ret void
+  %lost_at = getelementptr %worker, ptr %worker, i64 0, i32 9
+  %lost = load i64, ptr %lost_at
+  ret i64 %lost
+back:
+  ret i64 0
 }
 
 ; Run %body(%context, thread, threads) on this thread, the first, and on others of at most %wanted in all. It returns when
@@ -434,6 +496,7 @@ run:
   br label %joins
 joins:
   %i = phi i64 [ 0, %run ], [ %i_then, %joining ]
+  %missed = phi i64 [ 0, %run ], [ %missed_then, %joining ]
   %left = icmp slt i64 %i, %asked
   br i1 %left, label %joining, label %joined
 joining:
@@ -441,7 +504,8 @@ joining:
   %join_state_at = getelementptr i64, ptr %states, i64 %i
   %join_worker = load ptr, ptr %join_worker_at
   %join_state = load i64, ptr %join_state_at
-  call void @join(ptr %join_worker, i64 %join_state, i64 %patience)
+  %missed_one = call i64 @join(ptr %join_worker, i64 %join_state, i64 %patience)
+  %missed_then = call i64 @llvm.smax.i64(i64 %missed, i64 %missed_one)
   %i_then = add i64 %i, 1
   br label %joins
 
@@ -461,7 +525,10 @@ joined:
   %four = shl i64 %waited, 2
   %long = icmp sgt i64 %waited, {late}
   %much = icmp sgt i64 %four, %gone
-  %late = and i1 %long, %much
+  %too_late = and i1 %long, %much
+  %twice_missed = shl i64 %missed, 1
+  %without_processor = icmp sgt i64 %twice_missed, %waited
+  %late = and i1 %too_late, %without_processor
   br i1 %late, label %was_late, label %done
 was_late:
   call void @is_crowded(i64 %end)

@@ -47,13 +47,14 @@ define void @{FORGET}() {{
 }}
 """
 
-_PROCESSOR = """\
-declare i32 @sched_getcpu()
+_NO_PLACES = """\
 define internal i32 @processor() alwaysinline {
-  %number = call i32 @sched_getcpu()
-  ret i32 %number
-}"""
-_NO_PROCESSOR = "define internal i32 @processor() alwaysinline {\n  ret i32 -1\n}"
+  ret i32 -1
+}
+define internal void @leave(i32 %processor) {
+  ret void
+}
+"""
 
 _YIELD = ("declare void @llvm.aarch64.hint(i32)", "call void @llvm.aarch64.hint(i32 1)")
 _PAUSES = {
@@ -117,27 +118,35 @@ def _text() -> str:
     """The file for this system."""
     if not _has("pthread_create", "clock_gettime"):
         return SERIAL_IR
-    with open(os.path.join(os.path.dirname(__file__), "thread_pool.ll")) as file:
-        text = file.read()
+    text = _file("thread_pool.ll")
     for name, nanoseconds in TIMES.items():
         text = text.replace(f"{{{name}}}", str(nanoseconds))
-    processor = _PROCESSOR if _has("sched_getcpu") else _NO_PROCESSOR
+    is_placed = _has("sched_getcpu", "sched_getaffinity", "sched_setaffinity")
+    places = _file("thread_places.ll") if is_placed else _NO_PLACES
     declaration, pause = _PAUSES.get(os.uname().machine, ("", ""))
-    clock = 6 if sys.platform == "darwin" else 1
+    clock, own_clock = (6, 16) if sys.platform == "darwin" else (1, 3)
     return f"""{text}
 {declaration}
 define internal void @pause() alwaysinline {{
   {pause}
   ret void
 }}
-{processor}
+{places}
 define internal i32 @clock() alwaysinline {{
   ret i32 {clock}
+}}
+define internal i32 @own_clock() alwaysinline {{
+  ret i32 {own_clock}
 }}
 define internal i32 @set_mask() alwaysinline {{
   ret i32 {int(signal.SIG_SETMASK)}
 }}
 """
+
+
+def _file(name: str) -> str:
+    with open(os.path.join(os.path.dirname(__file__), name)) as file:
+        return file.read()
 
 
 def _has(*names: str) -> bool:

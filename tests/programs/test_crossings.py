@@ -1,5 +1,5 @@
-"""Everything that a call can be, crossed, in random order through the same functions: dtypes, ranks, layouts, None,
-numbers, static arguments, structures, outside state, gradients. Every result is that of Python, and nothing compiles twice."""
+"""All that a call can be, crossed, in random order through the same functions: dtypes, ranks, layouts, None, numbers, static
+arguments, structures, outside state, gradients. Every result is that of Python, and nothing compiles twice."""
 
 from __future__ import annotations
 
