@@ -5,6 +5,41 @@ The public names load on first use (PEP 562): importing the package costs nothin
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .dialects.diagnostic import NestorError as NestorError
+    from .frontend import nn as nn
+    from .frontend.functional.checkpoints import checkpoint as checkpoint
+    from .frontend.functional.derivatives import grad as grad
+    from .frontend.functional.derivatives import hvp as hvp
+    from .frontend.functional.derivatives import jvp as jvp
+    from .frontend.functional.derivatives import linearize as linearize
+    from .frontend.functional.derivatives import stop_gradient as stop_gradient
+    from .frontend.functional.derivatives import value_and_grad as value_and_grad
+    from .frontend.functional.derivatives import vjp as vjp
+    from .frontend.functional.jacobians import hessian as hessian
+    from .frontend.functional.jacobians import jacfwd as jacfwd
+    from .frontend.functional.jacobians import jacrev as jacrev
+    from .frontend.functional.slices import vmap as vmap
+    from .frontend.interface.custom_rules import custom_jvp as custom_jvp
+    from .frontend.interface.custom_rules import custom_vjp as custom_vjp
+    from .frontend.interface.errors import UnsupportedError as UnsupportedError
+    from .frontend.interface.forks import fork as fork
+    from .frontend.interface.forks import wait as wait
+    from .frontend.interface.spec import spec as spec
+    from .frontend.jit.driver import cache as cache
+    from .frontend.jit.driver.jit import jit as jit
+    from .frontend.jit.driver.load import load as load
+    from .frontend.jit.driver.nan_watch import debug_nans as debug_nans
+    from .frontend.jit.driver.plain_calls import disable_jit as disable_jit
+    from .frontend.jit.driver.schedule import schedule as schedule
+    from .frontend.jit.driver.trace import trace as trace
+    from .frontend.nn import random as random
+    from .frontend.script.own_calls import custom_call as custom_call
+    from .runtime.cpu.threads import get_num_threads as get_num_threads
+    from .runtime.cpu.threads import set_num_threads as set_num_threads
+
 __version__ = "0.1.0"
 
 _PUBLIC = {

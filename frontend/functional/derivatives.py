@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
 from types import FunctionType, MethodType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..interface.errors import DTypeError, UnsupportedError
 from ..interface.forwarders import ABOUT, OPENED, RECIPE, Recipe, forwarder, label_of, made_of
@@ -21,6 +21,9 @@ from ..jit.driver.adoption import Library
 from ..jit.driver.jit import jit
 from ..jit.driver.jit_function import JitFunction
 from .bound import Bound, adopted, contents_outside, copied, held
+
+if TYPE_CHECKING:
+    from ..jit.driver.typed import Jitted, Kept, P, R
 
 MOST_KEPT = 64
 """Maximum number of derivatives that are kept for later calls of nt.grad (and others) with the same function."""
@@ -31,13 +34,13 @@ _LOCK = Lock()
 
 @inside("grad")
 def grad(
-    fun: Callable[..., Any],
+    fun: Callable[P, R],
     argnums: int | Iterable[int] | None = None,
     *,
     argnames: str | Iterable[str] | None = None,
     has_aux: bool = False,
     holomorphic: bool = False,
-) -> Any:
+) -> Jitted[P, Any]:
     """The function that computes the gradient of `fun`, which returns one real floating-point number (of shape ()).
 
         g = nt.grad(loss)(w, x)                    # with respect to the first argument
@@ -65,13 +68,13 @@ def grad(
 
 @inside("value_and_grad")
 def value_and_grad(
-    fun: Callable[..., Any],
+    fun: Callable[P, R],
     argnums: int | Iterable[int] | None = None,
     *,
     argnames: str | Iterable[str] | None = None,
     has_aux: bool = False,
     holomorphic: bool = False,
-) -> Any:
+) -> Jitted[P, tuple[R, Any]]:
     """As `nt.grad`, for (value, gradient) at once: what `fun` returns, and its gradient."""
     return transformed(
         "value_and_grad",
@@ -112,7 +115,7 @@ def hvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
 
 
 @inside("vjp")
-def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """The result of `fun(*primals)`, and a function that pulls its cotangents back to the arguments (reverse mode).
 
         y, pullback = nt.vjp(f, x, w)
@@ -139,7 +142,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
 
 @inside("linearize")
-def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """The result of `fun(*primals)`, and its derivative there: a function of tangents, one for each primal.
 
         y, f_jvp = nt.linearize(f, x)
@@ -165,7 +168,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
 
 
 @inside("stop_gradient")
-def stop_gradient(x: Any) -> Any:
+def stop_gradient(x: Kept) -> Kept:
     """The same numbers, which are constants for derivatives: `x` may be a structure; arrays are copied."""
     return copied(x)
 

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..interface.inside import inside
 from .derivatives import transformed
 
+if TYPE_CHECKING:
+    from ..jit.driver.typed import Jitted, P, R
+
 
 @inside("jacfwd")
 def jacfwd(
-    fun: Callable[..., Any],
+    fun: Callable[P, R],
     argnums: int | Iterable[int] | None = None,
     *,
     argnames: str | Iterable[str] | None = None,
     has_aux: bool = False,
-) -> Any:
+) -> Jitted[P, Any]:
     """The function that computes the Jacobian of `fun`, column by column (forward mode): for few inputs and many results.
 
         j = nt.jacfwd(f)(x)                        # of the shape of f(x), then that of x
@@ -33,24 +36,24 @@ def jacfwd(
 
 @inside("jacrev")
 def jacrev(
-    fun: Callable[..., Any],
+    fun: Callable[P, R],
     argnums: int | Iterable[int] | None = None,
     *,
     argnames: str | Iterable[str] | None = None,
     has_aux: bool = False,
-) -> Any:
+) -> Jitted[P, Any]:
     """As `nt.jacfwd`, row by row (reverse mode): for few results and many inputs; of the dtype of the argument."""
     return transformed("jacrev", jacrev, fun, argnums=argnums, argnames=argnames, has_aux=has_aux)
 
 
 @inside("hessian")
 def hessian(
-    fun: Callable[..., Any],
+    fun: Callable[P, R],
     argnums: int | Iterable[int] | None = None,
     *,
     argnames: str | Iterable[str] | None = None,
     has_aux: bool = False,
-) -> Any:
+) -> Jitted[P, Any]:
     """The function that computes the second derivatives of `fun`: `nt.jacfwd(nt.jacrev(fun))`.
 
         h = nt.hessian(loss)(x)                    # of the shape of x, twice, where loss returns a number

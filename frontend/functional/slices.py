@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..interface.axes import AXES, wrong_axis
 from ..interface.errors import DTypeError
@@ -12,9 +12,12 @@ from ..interface.forwarders import label_of
 from ..interface.inside import inside
 from .derivatives import transformed
 
+if TYPE_CHECKING:
+    from ..jit.driver.typed import Jitted, P, R
+
 
 @inside("vmap")
-def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Any:
+def vmap(fun: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Jitted[P, R]:
     """The function that applies `fun` to each slice of its arguments, and stacks the results.
 
         norms = nt.vmap(np.linalg.norm)(rows)                     # of each rows[k]

@@ -6,6 +6,8 @@ Those that are one operation of the element table (erf, lgamma, the sigmoid) are
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...dialects.special import erf, sigmoid
@@ -24,18 +26,18 @@ _ROOT_HALF = 0.7071067811865476
 _ROOT_TWO_OVER_PI = 0.7978845608028654
 
 
-def relu(x):
+def relu(x: Any) -> Any:
     """max(x, 0)."""
     return np.maximum(x, 0)
 
 
-def silu(x):
+def silu(x: Any) -> Any:
     """x times its sigmoid."""
     return x * sigmoid(x)
 
 
 @composite
-def gelu(x, approximate="none"):
+def gelu(x: Any, approximate: str = "none") -> Any:
     """x times the normal distribution function at x; `approximate="tanh"` for the usual approximation."""
     if approximate == "tanh":
         return 0.5 * x * (1 + np.tanh(_ROOT_TWO_OVER_PI * (x + 0.044715 * x * x * x)))
@@ -45,21 +47,21 @@ def gelu(x, approximate="none"):
 
 
 @composite
-def softmax(x, axis=-1):
+def softmax(x: Any, axis: Any = -1) -> Any:
     """exp(x) along `axis`, divided by its sum."""
     e = np.exp(x - np.max(x, axis=axis, keepdims=True))
     return e / np.sum(e, axis=axis, keepdims=True)
 
 
 @composite
-def log_softmax(x, axis=-1):
+def log_softmax(x: Any, axis: Any = -1) -> Any:
     """The logarithm of the softmax."""
     shifted = x - np.max(x, axis=axis, keepdims=True)
     return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
 
 
 @composite
-def logsumexp(x, axis=None, keepdims=False):
+def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """log(sum(exp(x))) without overflow."""
     largest = np.max(x, axis=axis, keepdims=True)
     largest = np.where(np.isfinite(largest), largest, 0)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from .padding import each, every, padded, spans
 
 
-def conv(x, w, bias=None, stride=1, padding=0, dilation=1, groups=1):
+def conv(
+    x: Any, w: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+) -> Any:
     """`x` (batch, channels, *space) with `w` (outputs, channels / groups, *window), plus `bias` (outputs).
 
     `stride`, `padding` and `dilation` are one integer for all dimensions or a tuple of one for each. A padding is of
@@ -47,21 +51,27 @@ def _products(view, w, rank, groups):
     return result.reshape(view.shape[0], groups * w.shape[1], *result.shape[3:])
 
 
-def conv1d(x, w, bias=None, stride=1, padding=0, dilation=1, groups=1):
+def conv1d(
+    x: Any, w: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+) -> Any:
     """`conv` of (batch, channels, length)."""
     if w.ndim != 3:
         raise ValueError("conv1d takes weights of shape (outputs, channels, length)")
     return conv(x, w, bias, stride, padding, dilation, groups)
 
 
-def conv2d(x, w, bias=None, stride=1, padding=0, dilation=1, groups=1):
+def conv2d(
+    x: Any, w: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+) -> Any:
     """`conv` of (batch, channels, height, width)."""
     if w.ndim != 4:
         raise ValueError("conv2d takes weights of shape (outputs, channels, height, width)")
     return conv(x, w, bias, stride, padding, dilation, groups)
 
 
-def conv3d(x, w, bias=None, stride=1, padding=0, dilation=1, groups=1):
+def conv3d(
+    x: Any, w: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+) -> Any:
     """`conv` of (batch, channels, depth, height, width)."""
     if w.ndim != 5:
         raise ValueError("conv3d takes weights of shape (outputs, channels, depth, height, width)")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .activations import log_softmax, softmax
@@ -9,17 +11,17 @@ from .composites import composite
 from .random import uniform
 
 
-def one_hot(ids, n, dtype=np.float32):
+def one_hot(ids: Any, n: int, dtype: Any = np.float32) -> Any:
     """A new last axis of `n`: 1 where it equals the id, else 0."""
     return (np.expand_dims(ids, -1) == np.arange(n)).astype(dtype)
 
 
-def embedding(table, ids):
+def embedding(table: Any, ids: Any) -> Any:
     """The rows of `table` that `ids` name."""
     return table[ids]
 
 
-def dropout(x, p, key):
+def dropout(x: Any, p: float, key: Any) -> Any:
     """Elements are 0 with probability `p`; the others grow by 1 / (1 - p). `p` is a number, `key` as in nt.random."""
     if p == 0:
         return x
@@ -27,7 +29,7 @@ def dropout(x, p, key):
     return np.where(kept, x * (1 / (1 - p)), 0)
 
 
-def cross_entropy(logits, labels):
+def cross_entropy(logits: Any, labels: Any) -> Any:
     """The mean of -log softmax(logits)[label]; classes are the last axis, labels integers of the other axes' shape."""
     classes = np.arange(logits.shape[-1])
     chosen = np.where(np.expand_dims(labels, -1) == classes, log_softmax(logits), 0)
@@ -35,7 +37,7 @@ def cross_entropy(logits, labels):
 
 
 @composite
-def attention(query, key, value, mask=None, scale=None):
+def attention(query: Any, key: Any, value: Any, mask: Any = None, scale: float | None = None) -> Any:
     """softmax(query @ key.T * scale + mask) @ value over the last two axes: (..., positions, features).
 
     A mask of booleans says which keys count; one of numbers is added to the scores. `scale` is 1 / sqrt(features).

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .composites import composite
 
 
 @composite
-def standardised(x, axis, eps):
+def standardised(x: Any, axis: Any, eps: float) -> Any:
     """(x - mean) / sqrt(var + eps) over `axis`."""
     centred = x - np.mean(x, axis=axis, keepdims=True)
     variance = np.mean(centred * centred, axis=axis, keepdims=True)
@@ -16,13 +18,13 @@ def standardised(x, axis, eps):
 
 
 @composite
-def divided_by_rms(x, axis, eps):
+def divided_by_rms(x: Any, axis: Any, eps: float) -> Any:
     """x / sqrt(mean(x * x) + eps) over `axis`."""
     return x / np.sqrt(np.mean(x * x, axis=axis, keepdims=True) + eps)
 
 
 @composite
-def layer_norm(x, weight=None, bias=None, axis=-1, eps=1e-5):
+def layer_norm(x: Any, weight: Any = None, bias: Any = None, axis: Any = -1, eps: float = 1e-5) -> Any:
     """(x - mean) / sqrt(var + eps) over `axis` (one or several), times `weight`, plus `bias`."""
     result = standardised(x, axis, eps)
     if weight is not None:
@@ -33,7 +35,7 @@ def layer_norm(x, weight=None, bias=None, axis=-1, eps=1e-5):
 
 
 @composite
-def rms_norm(x, weight=None, axis=-1, eps=1e-6):
+def rms_norm(x: Any, weight: Any = None, axis: Any = -1, eps: float = 1e-6) -> Any:
     """x / sqrt(mean(x * x) + eps) over `axis`, times `weight`."""
     result = divided_by_rms(x, axis, eps)
     if weight is not None:
@@ -48,7 +50,9 @@ def _along(vector, x, axis):
 
 
 @composite
-def batch_norm(x, mean, var, weight=None, bias=None, eps=1e-5, axis=1):
+def batch_norm(
+    x: Any, mean: Any, var: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5, axis: Any = 1
+) -> Any:
     """Inference: statistics, weight and bias (vectors along `axis`) folded into one scale and one shift."""
     scale = 1 / np.sqrt(var + eps)
     if weight is not None:
@@ -59,7 +63,9 @@ def batch_norm(x, mean, var, weight=None, bias=None, eps=1e-5, axis=1):
     return x * _along(scale, x, axis) + _along(shift, x, axis)
 
 
-def batch_norm_training(x, weight=None, bias=None, eps=1e-5, axis=1):
+def batch_norm_training(
+    x: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5, axis: Any = 1
+) -> Any:
     """Training: normalised by the statistics of this batch; returns the result, the mean, and the (biased) variance."""
     position = axis if axis >= 0 else axis + x.ndim
     others = ()

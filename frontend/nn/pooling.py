@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
@@ -17,13 +19,13 @@ def _windows(x, window, stride, padding, fill):
     return view[(..., *every(steps), *every((1,) * rank))]
 
 
-def max_pool(x, window, stride=None, padding=0):
+def max_pool(x: Any, window: Any, stride: Any = None, padding: Any = 0) -> Any:
     """The largest element of every window: a tuple of extents, of the last dimensions. The stride is the window."""
     lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
     return np.max(_windows(x, window, stride, padding, lowest), axis=tuple(range(-len(window), 0)))
 
 
-def avg_pool(x, window, stride=None, padding=0):
+def avg_pool(x: Any, window: Any, stride: Any = None, padding: Any = 0) -> Any:
     """The mean of every window, in which zeros of the padding count."""
     return np.mean(_windows(x, window, stride, padding, 0), axis=tuple(range(-len(window), 0)))
 
@@ -46,11 +48,11 @@ def _each_axis(x, counts, reduce):
     return x
 
 
-def adaptive_avg_pool(x, counts):
+def adaptive_avg_pool(x: Any, counts: Any) -> Any:
     """Means of parts of the last dimensions, so many that the results' extents are `counts`."""
     return _each_axis(x, counts, np.mean)
 
 
-def adaptive_max_pool(x, counts):
+def adaptive_max_pool(x: Any, counts: Any) -> Any:
     """The largest elements of parts of the last dimensions, so many that the results' extents are `counts`."""
     return _each_axis(x, counts, np.max)

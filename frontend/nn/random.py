@@ -10,6 +10,8 @@ order takes the 64 bits of counter i.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...dialects.special import philox
@@ -37,17 +39,17 @@ def _word(key):
     return np.int64(key).astype(np.uint64)
 
 
-def bits(key, shape):
+def bits(key: Any, shape: Any) -> Any:
     """64 random bits (uint64) an element."""
     return philox(_positions(shape).astype(np.uint64), np.uint64(_DRAW), _word(key))
 
 
-def fold_in(key, data):
+def fold_in(key: Any, data: Any) -> Any:
     """The key that belongs to `key` and the integer `data`."""
     return philox(np.int64(data).astype(np.uint64), np.uint64(_FOLD), _word(key)).astype(np.int64)
 
 
-def uniform(key, shape, dtype=np.float32, low=0.0, high=1.0):
+def uniform(key: Any, shape: Any, dtype: Any = np.float32, low: float = 0.0, high: float = 1.0) -> Any:
     """Numbers in [low, high), with as many random bits as `dtype` holds."""
     word = bits(key, shape)
     if dtype == np.float64:
@@ -61,17 +63,17 @@ def uniform(key, shape, dtype=np.float32, low=0.0, high=1.0):
     return unit if low == 0.0 and high == 1.0 else unit * (high - low) + low
 
 
-def bernoulli(key, p, shape):
+def bernoulli(key: Any, p: float, shape: Any) -> Any:
     """True with probability `p`."""
     return uniform(key, shape, np.float32) < p
 
 
-def rand_like(key, x):
+def rand_like(key: Any, x: Any) -> Any:
     """Uniform numbers of the shape and dtype of `x`."""
     return uniform(key, x.shape, x.dtype)
 
 
-def normal(key, shape, dtype=np.float32):
+def normal(key: Any, shape: Any, dtype: Any = np.float32) -> Any:
     """Numbers of the standard normal distribution: its inverse distribution function of uniform numbers."""
     word = bits(key, shape)
     if dtype == np.float64:

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from ...interface.errors import DTypeError
 from .jit_function import JitFunction
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from .typed import JitOptions, Jitted, P, R
+
+
+@overload
+def jit(function: Callable[P, R], **options: Unpack[JitOptions]) -> Jitted[P, R]: ...
+@overload
+def jit(function: None = None, **options: Unpack[JitOptions]) -> Callable[[Callable[P, R]], Jitted[P, R]]: ...
 
 
 def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:

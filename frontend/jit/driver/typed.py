@@ -1,0 +1,59 @@
+"""What type checkers know of functions of Nestor: that they keep the signature of what they are made of.
+
+Nothing here is used when a program runs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any, Literal, ParamSpec, Protocol, TypedDict, TypeVar, overload
+
+    from .lowered import Lowered
+
+    P = ParamSpec("P")
+    R = TypeVar("R")
+    Kept = TypeVar("Kept")
+    ResultOf = TypeVar("ResultOf", covariant=True)
+
+    class Jitted(Protocol[P, ResultOf]):
+        """What `nt.jit` gives."""
+
+        __name__: str
+        __wrapped__: Callable[P, ResultOf]  # pyright: ignore[reportGeneralTypeIssues]
+        target: str
+
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> ResultOf: ...
+
+        @overload
+        def __get__(self, instance: None, owner: type | None = None) -> Jitted[P, ResultOf]: ...
+        @overload
+        def __get__(self, instance: object, owner: type | None = None) -> Callable[..., ResultOf]: ...
+
+        def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+            """The function lowered to nt for these arguments (arrays, numbers, or `nt.spec`s), without running it."""
+            ...
+
+        def explain(self, *args: Any, **kwargs: Any) -> str:
+            """Text: which specialisation serves these arguments, what it assumes, what was compiled and why."""
+            ...
+
+        def cache_info(self) -> dict[str, int]:
+            """Counts: programs compiled, call signatures seen, calls served from a known signature."""
+            ...
+
+    class JitOptions(TypedDict, total=False):
+        """The options of `nt.jit`."""
+
+        target: str
+        dynamic: bool | Literal["auto"] | None
+        static_argnums: int | Iterable[int]
+        static_argnames: str | Iterable[str]
+        fastmath: bool | str | Iterable[str]
+        strict: bool | Literal["fast"]
+        boundscheck: bool
+        constants: str | Iterable[str]
+        machine: str | None
+        fallback: Literal["numpy", "compile-later"] | None

@@ -1,0 +1,56 @@
+"""A file as a user with type checkers writes it: what `test_types.py` checks, and runs."""
+# pyright: strict
+
+from __future__ import annotations
+
+from typing import assert_type
+
+import nestor as nt
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@nt.jit
+def scaled(x: Array, by: float = 2.0) -> Array:
+    return x * by
+
+
+@nt.jit(dynamic=True, fastmath=("reassoc",))
+def total(x: Array) -> float:
+    return float(x.sum())
+
+
+def loss(w: Array, x: Array) -> float:
+    return float(((x @ w) ** 2).sum())
+
+
+class Model:
+    @nt.jit
+    def step(self, x: Array) -> Array:
+        return x + 1.0
+
+
+x = np.ones(3)
+assert_type(scaled(x, by=3.0), Array)
+assert_type(total(x), float)
+value, gradient = nt.value_and_grad(loss)(x, np.ones((2, 3)))
+assert_type(value, float)
+nt.jit(nt.grad(loss))(x, np.ones((2, 3)))
+low = scaled.lower(x)
+text: str = low.as_text("nest")
+compiled = low.compile()
+compiled(x)
+s = low.schedule()
+print(scaled.explain(x), scaled.cache_info()["compiled"], text, s)
+call = nt.fork(scaled, x, 3.0)
+assert_type(nt.wait(call), Array)
+rows = nt.vmap(scaled)(np.ones((2, 3)))
+assert_type(rows, Array)
+nt.set_num_threads(2)
+with nt.disable_jit(), nt.debug_nans():
+    scaled(x)
+spec = nt.spec((3, 4), "f4")
+noise = nt.random.uniform(0, (3,))
+soft = nt.nn.softmax(x)
