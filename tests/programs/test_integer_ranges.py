@@ -282,3 +282,30 @@ def test_on_the_device():
     for function in (added, in_a_loop, computed):
         with pytest.raises(OverflowError, match="Python integer 1000 out of bounds for int8"):
             nt.jit(function, target="cuda-sim")(A.copy(), BIG if function is computed else 1000)
+
+
+def counted(x, first, last):
+    n = 0
+    for k in range(first, last):
+        x = x + k
+        n += 1
+    return x, n
+
+
+def test_bounds_that_are_arrays_without_axes():
+    compiled = nt.jit(counted)
+    x = np.ones(3)
+    for first, last in (
+        (np.array(1), np.array(5)),
+        (0, np.array(3, np.int32)),
+        (np.array(4), np.array(2)),
+        (np.uint8(2), 6),
+    ):
+        got, wanted = compiled(x, first, last), counted(x, first, last)
+        np.testing.assert_array_equal(got[0], wanted[0])
+        assert got[1] == wanted[1]
+    for wrong in (np.array(True), np.array(2.0), np.array([4])):
+        with pytest.raises(TypeError):
+            compiled(x, 0, wrong)
+        with pytest.raises(TypeError):
+            counted(x, 0, wrong)

@@ -113,6 +113,8 @@ def _bound(graph: Graph, value: Value) -> Affine:
     affine = affine_of(value)
     if affine is not None:
         return affine
+    if isinstance(value, Array) and not extents_of(value) and value.dtype.kind in "iu":
+        return _bound(graph, to_integer(graph, value))
     if isinstance(value, Scalar | Tensor) and not extents_of(value) and value.dtype.kind in "iu":
         integer = integer_of(graph, value)
         assert integer is not None
