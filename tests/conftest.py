@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-pytest_plugins = ["skip_report", "slow_parts", "file_times"]
+pytest_plugins = ["sampling", "skip_report", "slow_parts", "file_times"]
 
 os.environ["NESTOR_CACHE"] = os.environ.get("NESTOR_TEST_CACHE", "0")
 

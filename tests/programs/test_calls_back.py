@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from agreement import agrees, same
 
+pytestmark = pytest.mark.one_of(2)
+
 RNG = np.random.default_rng(11)
 TARGETS = ("cpu", "interp")
 

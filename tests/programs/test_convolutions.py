@@ -12,6 +12,8 @@ from agreement import agrees
 from nestor import nn
 from numpy.lib.stride_tricks import sliding_window_view
 
+pytestmark = pytest.mark.one_of(2)
+
 
 def integers(*shape, dtype="f4", seed=0):
     return np.random.default_rng(seed).integers(-4, 5, shape).astype(dtype)

@@ -8,6 +8,8 @@ import nestor as nt
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.one_of(3)
+
 PAIRS = [
     (8, 8),
     (9, 9),

@@ -7,6 +7,8 @@ import nestor as nt
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.one_of(3)
+
 BEFORE, AFTER = -8, 7
 """The indices next to the axis, of 7 elements."""
 

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from agreement import agrees, jitted, random
 
+pytestmark = pytest.mark.one_of(3)
+
 LONG = 600_011
 
 

@@ -6,6 +6,8 @@ import pytest
 
 from .agreement import agrees, jitted, same
 
+pytestmark = pytest.mark.one_of(3)
+
 
 def scaled(a, alpha, x):
     return (alpha * a) @ x

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from numerical import PROGRAMS, arguments_of
 
+pytestmark = pytest.mark.one_of(2)
+
 
 def typed():
     """Every program in one of its types, which takes turns; in the others among slow tests."""

@@ -25,6 +25,8 @@ from nestor.transforms.schedule.apply_schedule import apply_sequence
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from benchmarks.yardstick import ROWS
 
+pytestmark = pytest.mark.one_of(3)
+
 
 def numbers(*shape: int) -> np.ndarray:
     return np.random.default_rng(3).random(shape)

@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from early_ends import TARGETS, ends_alike
 
+pytestmark = pytest.mark.one_of(2)
+
 OPTIONS = [{"target": t} for t in TARGETS] + [{"dynamic": True}]
 names = pytest.mark.parametrize("options", OPTIONS, ids=["cpu", "interp", "cuda-sim", "dynamic"])
 A = np.arange(4.0)

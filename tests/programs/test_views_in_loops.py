@@ -8,6 +8,8 @@ import pytest
 from nestor.frontend.interface.errors import UnsupportedError
 from numpy.lib.stride_tricks import sliding_window_view
 
+pytestmark = pytest.mark.one_of(2)
+
 TARGETS = ["cpu", "interp", "cuda-sim"]
 
 

@@ -15,6 +15,8 @@ import pytest
 from whole import convergence as programs
 from whole.program import symmetric
 
+pytestmark = pytest.mark.one_of(2)
+
 STEP = 1e-6
 
 

@@ -4,6 +4,8 @@ import nestor as nt
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.one_of(2)
+
 
 def test_weights_of_keys():
     """Tiles are written by heads, at `floordiv` and `mod` of an index: threads share only what is proved to be theirs."""

@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from in_place_programs import PROGRAMS
 
+pytestmark = pytest.mark.one_of(2)
+
 NAMES = {f.__name__: f for f in PROGRAMS}
 
 

@@ -6,6 +6,8 @@ import nestor as nt
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.one_of(2)
+
 BOUNDS = [{"snapshots": 1}, {"snapshots": 3}, {"bytes": 1000}, {"bytes": 10**6}, {"snapshots": 2}]
 
 

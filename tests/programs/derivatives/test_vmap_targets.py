@@ -11,6 +11,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from slices import assert_same, in_loop, paths
 from test_vmap_operations import CASES
 
+pytestmark = pytest.mark.one_of(2)
+
 HOST_ONLY = {
     "sort",
     "sort 2",

@@ -16,6 +16,8 @@ from nestor.analysis.nest.values.symbolic_ranges import (
     of_width,
 )
 
+pytestmark = pytest.mark.one_of(3)
+
 N = Bound(0, 1, "n")
 LEASTS = Leasts({"n": 2})
 

@@ -18,6 +18,8 @@ from math_accuracy import (
 )
 from places import ROOT
 
+pytestmark = pytest.mark.one_of(3)
+
 
 def arguments(dtype: type) -> np.ndarray:
     rng = np.random.default_rng(1)

@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+from sampling import pytest_collection_modifyitems
 from slow_parts import OVER, in_turn, not_reached
 
 FILES = ["unit/a.py", "unit/a.py", "programs/whole/w.py", "unit/b.py", "unit/c.py", "unit/a.py"]
@@ -28,3 +29,28 @@ def test_what_was_not_reached_is_listed_by_file():
     ]
     assert not_reached(reports) == ["there was no time for 2 slow tests:", "     2 tests/a.py"]
     assert not_reached(reports[2:]) == []
+
+
+class Case:
+    """A case of a test, as pytest collects it."""
+
+    def __init__(self, name: str, case: int, *markers: str):
+        self.nodeid, self.originalname = f"tests/a.py::{name}[{case}]", name
+        self.markers = dict.fromkeys(markers)
+        if "one_of" in self.markers:
+            self.markers["one_of"] = SimpleNamespace(args=(3,))
+
+    def get_closest_marker(self, name):
+        return SimpleNamespace() if self.markers.get(name, 0) is None else self.markers.get(name)
+
+    def add_marker(self, name):
+        self.markers[name] = None
+
+
+def test_of_the_cases_of_a_test_some_are_quick():
+    cases = [Case("f", k, "one_of") for k in range(7)] + [Case("g", 0, "one_of"), Case("h", 0), Case("h", 1)]
+    already = [Case("f", 9, "one_of", "slow")]
+    pytest_collection_modifyitems([*already, *cases])
+    assert [c.nodeid.partition("::")[2] for c in cases if c.get_closest_marker("slow") is None] == [
+        "f[0]", "f[3]", "f[6]", "g[0]", "h[0]", "h[1]",
+    ]  # fmt: skip

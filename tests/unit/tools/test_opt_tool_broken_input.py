@@ -10,6 +10,8 @@ import sys
 import pytest
 from nestor.tools.opt_tool.main import main
 
+pytestmark = pytest.mark.one_of(3)
+
 OPT_TOOL = f"{sys.executable} -m nestor.tools.opt_tool.main"
 
 VALID = """\

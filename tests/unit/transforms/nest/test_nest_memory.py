@@ -36,6 +36,8 @@ from parsed import parse_module
 from sampling import seeds
 from xdsl.dialects.builtin import ModuleOp
 
+pytestmark = pytest.mark.one_of(3)
+
 SIZES = (2, 3, 5, 8, 13)
 
 MEMORY = {

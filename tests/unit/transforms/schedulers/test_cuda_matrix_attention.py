@@ -11,6 +11,8 @@ from nestor.runtime.cuda import nvrtc
 from nestor.runtime.cuda_sim.module import SimModule
 from parsed import parse_module
 
+pytestmark = pytest.mark.one_of(2)
+
 
 def attention(q, k, v):
     return nn.attention(q, k, v)

@@ -22,6 +22,8 @@ from nestor.runtime.cpu import processor
 from nestor.runtime.interp.run import run_nest
 from nestor.transforms.schedulers.cpu.schedule_cpu import NestScheduleCpuPass
 
+pytestmark = pytest.mark.one_of(2)
+
 needs_the_unit = pytest.mark.skipif(
     not processor.may_use_tiles() or not cpu_of(None).amx,
     reason="no matrix unit (amx_int8 in /proc/cpuinfo) that this process may use, or NESTOR_MACHINE has none",
