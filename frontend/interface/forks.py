@@ -30,7 +30,7 @@ class Forked(Generic[Result]):
     """What `nt.fork` gives: a call that is running, or will be."""
 
     def __init__(self, result: Any = None, call: Callable[[], Any] | None = None):
-        self._result = result
+        self._result: Any = result
         self._call = call
         self._state = _DONE if call is None else _NEW
         self._changed = Condition()
@@ -63,6 +63,7 @@ class Forked(Generic[Result]):
             if call is None:
                 return False
             self._state, self._process = _RUNNING, os.getpid()
+        result: Any
         try:
             result, state = call(), _DONE
         except BaseException as error:

@@ -59,8 +59,8 @@ declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 declare i64 @llvm.smax.i64(i64, i64)
 declare i64 @llvm.smin.i64(i64, i64)
 
-; What the runtime adds for this machine: @pause() between two looks, @clock(), @own_clock() and @set_mask(), numbers of the C library, and
-; @processor() that the thread is on (-1: not known) and @leave(processor) (thread_places.ll).
+; What the runtime adds for this machine: @pause() between two looks, @clock(), @own_clock() and @set_mask(), numbers of the C library,
+; @without_faults(signals), @processor() that the thread is on (-1: not known) and @leave(processor) (thread_places.ll).
 
 define internal i64 @now() {
   %clock = call i32 @clock()
@@ -283,7 +283,7 @@ account:
   br label %finish
 finish:
   %lost_then = phi i64 [ 0, %run ], [ %lost, %account ]
-  store i64 %lost_then, ptr %lost_at
+  store atomic i64 %lost_then, ptr %lost_at monotonic, align 8
   %idle = add i64 %busy, 1
   store atomic i64 %idle, ptr %worker seq_cst, align 8
   %sleepers = load atomic i32, ptr %awaited seq_cst, align 4
@@ -294,7 +294,8 @@ tell:
   br label %wait
 }
 
-; Make the thread of a worker; whether it is there. No signal is handled in it: Python's are for its own threads.
+; Make the thread of a worker; whether it is there. No signal is handled in it but faults of its own: Python's are for its
+; threads.
 define internal i1 @make(ptr %worker) noinline {
 entry:
   %made = getelementptr %worker, ptr %worker, i64 0, i32 7
@@ -310,6 +311,7 @@ create:
   call i32 @pthread_mutex_init(ptr %mutex, ptr null)
   call i32 @pthread_cond_init(ptr %condition, ptr null)
   call i32 @sigfillset(ptr %all)
+  call void @without_faults(ptr %all)
   %set = call i32 @set_mask()
   call i32 @pthread_sigmask(i32 %set, ptr %all, ptr %before)
   %status = call i32 @pthread_create(ptr %thread, ptr null, ptr @work, ptr %worker)
@@ -415,7 +417,7 @@ get_up:
   br label %done
 done:
   %lost_at = getelementptr %worker, ptr %worker, i64 0, i32 9
-  %lost = load i64, ptr %lost_at
+  %lost = load atomic i64, ptr %lost_at monotonic, align 8
   ret i64 %lost
 back:
   ret i64 0

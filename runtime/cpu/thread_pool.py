@@ -56,6 +56,8 @@ define internal void @leave(i32 %processor) {
 }
 """
 
+_FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
+
 _YIELD = ("declare void @llvm.aarch64.hint(i32)", "call void @llvm.aarch64.hint(i32 1)")
 _PAUSES = {
     "x86_64": ("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"),
@@ -121,6 +123,7 @@ def _text() -> str:
     text = _file("thread_pool.ll")
     for name, nanoseconds in TIMES.items():
         text = text.replace(f"{{{name}}}", str(nanoseconds))
+    faults = "\n  ".join([f"call i32 @sigdelset(ptr %signals, i32 {int(one)})" for one in _FAULTS])
     is_placed = _has("sched_getcpu", "sched_getaffinity", "sched_setaffinity")
     places = _file("thread_places.ll") if is_placed else _NO_PLACES
     declaration, pause = _PAUSES.get(os.uname().machine, ("", ""))
@@ -137,6 +140,11 @@ define internal i32 @clock() alwaysinline {{
 }}
 define internal i32 @own_clock() alwaysinline {{
   ret i32 {own_clock}
+}}
+declare i32 @sigdelset(ptr, i32)
+define internal void @without_faults(ptr %signals) {{
+  {faults}
+  ret void
 }}
 define internal i32 @set_mask() alwaysinline {{
   ret i32 {int(signal.SIG_SETMASK)}
