@@ -10,6 +10,8 @@ import pytest
 from nestor.frontend.interface.errors import DTypeError, ReadOnlyError
 from nestor.runtime.cpu import fast_call
 
+pytestmark = pytest.mark.one_of(2)
+
 
 class Lent:
     """An array that others reach by `__array_interface__`."""

@@ -206,7 +206,7 @@ def what_is_outside(monkeypatch):
 
 
 def test_calls_in_random_order():
-    run(40, 250 if is_sampled() else 1000)
+    run(40, 120 if is_sampled() else 1000)
 
 
 @pytest.mark.slow
@@ -222,7 +222,7 @@ def test_on_other_targets(target):
 
 def test_what_was_called_before_compiles_nothing():
     rng = np.random.default_rng(60)
-    calls = [draw(rng) for _ in range(150)]
+    calls = [draw(rng) for _ in range(60 if is_sampled() else 200)]
     calls = [call for call in calls if call[0] != "written"]
     compiled = Compiled()
     with np.errstate(all="ignore"):

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from agreement import jitted, same
 
+pytestmark = pytest.mark.one_of(2)
+
 TARGETS = ("cpu", "interp")
 RNG = np.random.default_rng(24)
 

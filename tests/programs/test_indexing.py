@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from agreement import agrees
 
+pytestmark = pytest.mark.one_of(3)
+
 RNG = np.random.default_rng(7)
 
 

@@ -6,6 +6,8 @@ import pytest
 from agreement import agrees
 from judging import order
 
+pytestmark = pytest.mark.one_of(2)
+
 
 def some_turns(x, n):
     for _ in range(n):

@@ -7,6 +7,8 @@ from agreement import agrees
 from nestor import nn
 from numpy.lib.stride_tricks import sliding_window_view
 
+pytestmark = pytest.mark.one_of(2)
+
 TARGETS = ["cpu", "cuda-sim", "interp"]
 each_target = pytest.mark.parametrize("target", TARGETS)
 each_dtype = pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from agreement import agrees
 
+pytestmark = pytest.mark.one_of(3)
+
 REALS = np.array([1.2345, -2.5, 3.5, np.nan, np.inf, -np.inf, 1e20, -0.0, 155.5])
 VECTOR, THREE = np.array([1.25, -2.5, 3.5, 0.25, 7.0, 100.0, -0.5, 55.5, -9.0]), np.array([1.0, -2.0, 0.5])
 POINTS = np.linspace(0, 3, 9) ** 2

@@ -22,6 +22,8 @@ import pytest
 from nestor.frontend.interface.errors import UnsupportedError
 from nestor.runtime.cpu import fast_call
 
+pytestmark = pytest.mark.one_of(2)
+
 WARM = 40
 
 WORLD = """

@@ -18,6 +18,8 @@ import numpy as np
 import pytest
 from nestor.runtime.cpu import fast_call
 
+pytestmark = pytest.mark.one_of(2)
+
 X = np.linspace(0.5, 2.0, 6)
 WARM = 40
 

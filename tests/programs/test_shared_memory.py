@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
+pytestmark = pytest.mark.one_of(2)
+
 LINE, TABLE = np.arange(12.0), np.arange(36.0).reshape(6, 6)
 READ_ONLY = np.arange(4.0)
 READ_ONLY.flags.writeable = False

@@ -6,6 +6,8 @@ import nestor as nt
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.one_of(2)
+
 X = np.array([1.0, -2.0, 3.0, 0.5, -0.25, 7.0])
 TARGETS = ["cpu", "interp"]
 

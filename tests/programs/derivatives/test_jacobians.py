@@ -4,6 +4,8 @@ import nestor as nt
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.one_of(2)
+
 X = np.array([0.5, -1.0, 2.0, 0.25])
 A = np.arange(12.0).reshape(3, 4) / 7 - 0.5
 DYNAMIC = pytest.param({"dynamic": True}, marks=pytest.mark.slow)

@@ -17,6 +17,8 @@ from xdsl.dialects.builtin import FusedLoc, MemRefType
 
 from benchmarks import yardstick
 
+pytestmark = pytest.mark.one_of(2)
+
 RNG = np.random.default_rng(3)
 X, Y, W = RNG.standard_normal((8, 3)), RNG.standard_normal((8, 4)), RNG.standard_normal((3, 4))
 S = RNG.standard_normal((3, 3)) / 3

@@ -41,6 +41,7 @@ def test_program_is_interpreted(program):
     compare(program, target="interp", dynamic=program.dynamic)
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("program", list(of_cpu()))
 def test_program(program):
     compare(program, target="cpu", dynamic=program.dynamic)
@@ -52,6 +53,7 @@ def test_program_for_all_shapes(program):
     compare(program, target="cpu", dynamic=True)
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("program", list(of_gpu()))
 def test_on_a_gpu(program):
     compare(program, target="cuda-sim", dynamic=program.dynamic)

@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 from nestor.runtime import disk_cache
 
+pytestmark = pytest.mark.one_of(2)
+
 HEAD = """
 import sys
 import numpy as np, nestor as nt

@@ -33,6 +33,8 @@ from places import ROOT
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
+pytestmark = pytest.mark.one_of(2)
+
 EXAMPLES = ROOT / "examples"
 
 

@@ -14,6 +14,8 @@ from xdsl.dialects.builtin import ModuleOp, TensorType, i64
 from xdsl.ir import Block, Region
 from xdsl.parser import Parser
 
+pytestmark = pytest.mark.one_of(2)
+
 DYNAMIC = (
     "steps",
     "no steps",
