@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ..dialects.diagnostic import NestorError
 from ..lowering.abi.error_codes import ERROR_CODES
@@ -21,6 +22,9 @@ class KernelError(NestorError):
         super().__init__(f"{NAMES[code]} at check {site}: value {value}, extent {extent}")
         self.code, self.site, self.value, self.extent = code, site, value, extent
         self.numbers = tuple(numbers)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.code, self.site, self.value, self.extent, self.numbers)
 
 
 class DeviceError(NestorError, RuntimeError):

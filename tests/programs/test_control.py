@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from agreement import agrees, same
 
+pytestmark = pytest.mark.one_of(2)
+
 RNG = np.random.default_rng(11)
 
 

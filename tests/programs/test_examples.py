@@ -5,6 +5,8 @@ import pytest
 from agreement import agrees
 from test_iou import load
 
+pytestmark = pytest.mark.one_of(2)
+
 TARGETS = ["cpu", "cuda-sim", "interp"]
 each_target = pytest.mark.parametrize("target", TARGETS)
 

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from agreement import agrees
 
+pytestmark = pytest.mark.one_of(2)
+
 X = np.arange(200.0).reshape(100, 2) / 100
 
 

@@ -4,6 +4,8 @@ import nestor as nt
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.one_of(2)
+
 TARGETS = ["cpu", "interp"]
 
 

@@ -6,6 +6,8 @@ import nestor as nt
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.one_of(2)
+
 RNG = np.random.default_rng(21)
 X = RNG.normal(size=(3, 4))
 

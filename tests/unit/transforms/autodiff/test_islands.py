@@ -9,6 +9,8 @@ from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nt.ops import LoopsOp
 from nestor.dialects.parse import parse_module
 
+pytestmark = pytest.mark.one_of(2)
+
 _RNG = np.random.default_rng(0)
 X, Y = _RNG.standard_normal((2, 4, 5))
 V, W = _RNG.standard_normal((2, 6))
