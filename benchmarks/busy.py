@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .processes import Process, settle
+from .run import machine
 from .yardstick import BUSY_ROWS
 from .yardstick.row import Row
 
@@ -159,16 +159,12 @@ def _ratio(times: dict[str, list[float]], other: str) -> str:
 
 
 def _head() -> str:
-    processor = platform.processor() or platform.machine()
-    information = Path("/proc/cpuinfo")
-    if information.exists():
-        models = [line for line in information.read_text().splitlines() if line.startswith("model name")]
-        processor = models[0].partition(":")[2].strip() if models else processor
+    of = machine()
     return (
         "# Beside other processes\n\n"
         f"`python -m benchmarks.busy`: {ROUNDS} rounds in turns, medians. Wanted: at most {OF_ONE_THREAD} of one thread "
         f"beside others, at most {OF_BEST} of the best peer.\n"
-        f"{time.strftime('%Y-%m-%d')}; {processor}, {os.cpu_count()} processors, Python {platform.python_version()}.\n\n"
+        f"{time.strftime('%Y-%m-%d')}; {of['processor']}, {of['cores']} processors, Python {of['python']}.\n\n"
     )
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ...analysis.machine import Cpu
 from .interruptions import polling
-from .llvm_machine import binding, lock, run_passes, target_machine
+from .llvm_machine import binding, lock, module_of, run_passes, target_machine
 from .loop_functions import SCALAR, parted
 from .machine_code import MachineCode
 from .threads import answered
@@ -63,10 +63,7 @@ def _prepare(text: str, level: int | None, target: Cpu | None) -> tuple[llvm.Mod
 
 
 def _optimized(text: str, machine: llvm.TargetMachine, level: int) -> llvm.ModuleRef:
-    module = binding().parse_assembly(polling(answered(text)))
-    module.triple = machine.triple
-    module.data_layout = str(machine.target_data)
-    module.verify()
+    module = module_of(polling(answered(text)), machine)
     _optimize(module, machine, level, slp='"nestor-slp"="off"' not in text)
     return module
 

@@ -57,6 +57,15 @@ def target_machine(level: int, machine: Cpu | None = None) -> llvm.TargetMachine
     )
 
 
+def module_of(text: str, machine: llvm.TargetMachine) -> llvm.ModuleRef:
+    """LLVM IR text as a verified module for a machine. Raises RuntimeError where it is not valid."""
+    module = binding().parse_assembly(text)
+    module.triple = machine.triple
+    module.data_layout = str(machine.target_data)
+    module.verify()
+    return module
+
+
 def run_passes(passes: Any, of: Iterable[Any], builder: llvm.PassBuilder) -> None:
     """Run a pass manager on modules or functions, and give its memory back.
 

@@ -63,7 +63,11 @@ def load_object(object_code: bytes) -> MachineCode:
 
 def known_symbols() -> dict[str, int]:
     """What the runtime has for compiled code, by name."""
-    found = {**threads.addresses(), **interruptions.addresses()}
+    return {**threads.addresses(), **_without_threads()}
+
+
+def _without_threads() -> dict[str, int]:
+    found = interruptions.addresses()
     runtime = __name__.rpartition(".")[0].rpartition(".")[0]
     for name in ("printing", "custom_calls"):
         module = sys.modules.get(f"{runtime}.{name}")
@@ -73,7 +77,7 @@ def known_symbols() -> dict[str, int]:
 
 
 class _Symbols:
-    """What an object may refer to: the runtime, then what this process has."""
+    """What an object may refer to: the runtime, then what this process has. Threads are there once code asks for them."""
 
     def __init__(self, own: Mapping[str, int]):
         self._own = own
@@ -81,6 +85,8 @@ class _Symbols:
 
     def __call__(self, name: str) -> int:
         address = self._own.get(name)
+        if address is None and name in threads.NAMES:
+            return threads.addresses()[name]
         if address is None and self._known is None:
-            self._known = known_symbols()
+            self._known = _without_threads()
         return address or self._known.get(name) or of_process(name)  # pyright: ignore

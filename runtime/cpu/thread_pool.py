@@ -37,11 +37,15 @@ TIMES = {
 and how long that is believed; how long regions run between two that wake a thread; how late one may be; and how long
 regions are on one thread then, at least and at most."""
 
-SERIAL_IR = f"""\
-define void @{REGION}(ptr %body, ptr %context, i64 %wanted) {{
+RUN_ALONE = f"""\
+void @{REGION}(ptr %body, ptr %context, i64 %wanted) {{
   call void %body(ptr %context, i64 0, i64 1)
   ret void
-}}
+}}"""
+"""A region on the thread that begins it, as it is defined where there are no others."""
+
+SERIAL_IR = f"""\
+define {RUN_ALONE}
 define void @{FORGET}() {{
   ret void
 }}
@@ -102,14 +106,11 @@ def _loaded(code: bytes) -> dict[str, int]:
 
 
 def _compiled(text: str) -> bytes:
-    from .llvm_machine import binding, lock, run_passes, target_machine
+    from .llvm_machine import binding, lock, module_of, run_passes, target_machine
 
     with lock:
         machine = target_machine(2)
-        module = binding().parse_assembly(text)
-        module.triple = machine.triple
-        module.data_layout = str(machine.target_data)
-        module.verify()
+        module = module_of(text, machine)
         options = binding().create_pipeline_tuning_options(speed_level=2)
         builder = binding().create_pass_builder(machine, options)
         run_passes(builder.getModulePassManager(), [module], builder)

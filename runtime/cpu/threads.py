@@ -18,6 +18,9 @@ from .processor_count import processor_count
 COUNT = "nestor_thread_count"
 """The number of threads, an i32 that machine code reads."""
 
+NAMES = (COUNT, thread_pool.REGION)
+"""What machine code with parallel regions refers to."""
+
 _MAX = "nestor_max_threads"
 _ASK = re.compile(rf"^declare i32 @{_MAX}\(\).*$", re.MULTILINE)
 """How LLVM IR of a kernel asks for it."""
@@ -68,11 +71,6 @@ define internal i32 @{_MAX}() {{
 }}"""
 
 _ONE_THREAD = f"define internal i32 @{_MAX}() {{\n  ret i32 1\n}}"
-_RUN_ALONE = f"""\
-define internal void @{thread_pool.REGION}(ptr %body, ptr %context, i64 %wanted) {{
-  call void %body(ptr %context, i64 0, i64 1)
-  ret void
-}}"""
 
 
 def answered(text: str) -> str:
@@ -88,7 +86,7 @@ def with_openmp(text: str, *, counted: bool = False) -> str:
 
 def serial(text: str) -> str:
     """LLVM IR text whose regions run on the thread that begins them."""
-    return _RUN.sub(_RUN_ALONE, _ASK.sub(_ONE_THREAD, text))
+    return _RUN.sub(f"define internal {thread_pool.RUN_ALONE}", _ASK.sub(_ONE_THREAD, text))
 
 
 _count = ctypes.c_int32(0)
