@@ -9,7 +9,7 @@ their own. Negative values always have: -1 may mean something else than a number
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from ...interface.argument_types import ArgumentType, is_open, opened, without_extents
 
@@ -31,10 +31,7 @@ def names_to_open(
         return frozenset()
     values: dict[int, set[int]] = {k: set() for k in places}
     own: Sequence[ArgumentType] = without_extents(types)
-    for family in families:
-        if len(family) != len(types):
-            continue
-        differ = [k for k, (a, b) in enumerate(zip(family, own, strict=True)) if a != b]
+    for family, differ in _differing(own, families):
         if all(k in values and _is_integer(family[k]) for k in differ):
             for k in differ:
                 values[k].add(family[k].value)
@@ -56,13 +53,19 @@ def as_of(arguments: Sequence[ArgumentType], types: Types) -> Types:
 def values_with_programs(types: Types, families: Iterable[Sequence[ArgumentType]]) -> list[dict[int, int]]:
     """The values of open integers, by the position of the argument, for which there are programs beside that of `types`."""
     own, found = without_extents(types), []
-    for family in families:
-        if len(family) != len(own):
-            continue
-        differ = [k for k, (a, b) in enumerate(zip(family, own, strict=True)) if a != b]
+    for family, differ in _differing(own, families):
         if differ and all(is_open(own[k]) and _is_integer(family[k]) for k in differ):
             found.append({k: family[k].value for k in differ})
     return found
+
+
+def _differing(
+    own: Sequence[ArgumentType], families: Iterable[Sequence[ArgumentType]]
+) -> Iterator[tuple[Sequence[ArgumentType], list[int]]]:
+    """The families of as many arguments, and where each differs."""
+    for family in families:
+        if len(family) == len(own):
+            yield family, [k for k, (a, b) in enumerate(zip(family, own, strict=True)) if a != b]
 
 
 def _is_integer(one: ArgumentType) -> bool:
