@@ -14,6 +14,7 @@ import numpy as np
 from ...dialects.diagnostic import NestorError
 from ..interface.errors import DTypeError, NotPickledError, ShapeError, UnsupportedError
 from ..interface.ordinary import attributes_of, is_ordinary
+from ..interface.pickling import OneValue
 from ..interface.structures import build, parts_of
 from ..jit.call.invoke import Invocation
 from ..jit.driver.adoption import Adoption, Library, is_foreign
@@ -74,7 +75,7 @@ def _parts(value: Any) -> tuple[tuple[Any, ...] | None, Sequence[Any]] | None:
     return parts_of(value)
 
 
-class Bound:
+class Bound(OneValue):
     """The program of a jitted function, bound to what its arguments are from the first direction on.
 
     `examples` are values of the kinds that its directions have, called `names`; `held` are the other arguments. What it
@@ -114,12 +115,6 @@ class Bound:
         self._values[len(values) :] = [
             outside[place.key] if place.key in outside else copied(one) for place, one in inputs
         ]
-
-    def __copy__(self) -> Bound:
-        return self  # nothing in it changes
-
-    def __deepcopy__(self, memo: Any) -> Bound:
-        return self
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         invocation = self._invocation

@@ -29,13 +29,26 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 from .errors import NotPickledError
 
 Made = TypeVar("Made", bound="Pickled")
+Same = TypeVar("Same", bound="OneValue")
 
 MAIN = ("__main__", "__mp_main__")
 """The names of the module that was started: other processes have another one, or run its file again."""
 
 
-class Pickled:
-    """What is made of a function, and stands where functions stand. To `copy` it is one value, as functions are."""
+class OneValue:
+    """To `copy` it is one value, as functions are: nothing in it changes."""
+
+    __slots__ = ()
+
+    def __copy__(self: Same) -> Same:
+        return self
+
+    def __deepcopy__(self: Same, memo: Any) -> Same:
+        return self
+
+
+class Pickled(OneValue):
+    """What is made of a function, and stands where functions stand."""
 
     __slots__ = ()
 
@@ -54,12 +67,6 @@ class Pickled:
     def _made_by(self) -> Any:
         """What to call for it with `_pickled_as`, where it has no name of its own; None: `_take` is enough."""
         return None
-
-    def __copy__(self: Made) -> Made:
-        return self
-
-    def __deepcopy__(self: Made, memo: Any) -> Made:
-        return self
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         place = _place_of(self)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ....dialects.diagnostic import NestorError
 from ...interface.argument_types import ArgumentType, binding, static_type
 from ...interface.errors import DTypeError, NotPickledError, UnsupportedError
+from ...interface.pickling import OneValue
 from ...interface.structures import Again, Seen, Structure
 from ..call.invoke import Invocation
 from ..specialise.arguments import Default
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from .schedule_steps import Schedule
 
 
-class Lowered:
+class Lowered(OneValue):
     """A function at the nt level, for one specialisation."""
 
     def __init__(self, owner: JitFunction, program: Program):
@@ -39,12 +40,6 @@ class Lowered:
 
     def __str__(self) -> str:
         return self.as_text()
-
-    def __copy__(self) -> Lowered:
-        return self  # nothing in it changes
-
-    def __deepcopy__(self, memo: Any) -> Lowered:
-        return self
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise NotPickledError(
@@ -95,7 +90,7 @@ class Lowered:
         return make(self.owner, self.program, kernel, engine)
 
 
-class Compiled:
+class Compiled(OneValue):
     """A compiled specialisation. Call it with arguments of the types it was lowered for."""
 
     def __init__(self, owner: Any, program: Program, kernel: Kernel, engine: Any):
@@ -106,12 +101,6 @@ class Compiled:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._call(self._kernel, args, kwargs)
-
-    def __copy__(self) -> Compiled:
-        return self  # nothing in it changes
-
-    def __deepcopy__(self, memo: Any) -> Compiled:
-        return self
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         from .saved import contents, name_of
