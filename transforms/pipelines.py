@@ -19,6 +19,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
         "cse",
         "nt-if-to-select",
         "nt-hoist",
+        "nt-double-buffer",
         "nt-unroll-swaps",
         "nt-split-reductions",
         "nt-fuse",

@@ -19,6 +19,7 @@ from ...dialects.nt import (
     FromScalarOp,
     FusionOp,
     IotaOp,
+    LoopsOp,
     ReduceOp,
 )
 from ...dialects.nt.ops import element_of
@@ -29,7 +30,7 @@ from .access import Index
 from .control import sides_start_from, started_from
 from .dot import expand_dots
 from .elements import Elements, LoopNames, Place
-from .fills import fill_of
+from .fills import Window, user_that_fills, window_of
 from .fusion import FusionEmitter
 from .plan import Output
 from .shapes import Prologue, Shapes, as_value
@@ -80,6 +81,8 @@ class Buffers:
         self._scopes = [Scope.of(block)]
         self.names = LoopNames()
         self._buffer_names = LoopNames()
+        self.filled: set[LoopsOp] = set()
+        """Islands whose window is filled already: what they start from is what they give."""
         self._places: dict[SSAValue, Place] = {
             arg: Place(self._signature.buffer_of(arg)) for arg in self._signature.tensors
         }
@@ -195,20 +198,78 @@ class Buffers:
 
     def _filled_with(self, value: SSAValue) -> SSAValue | None:
         """The buffer of an array that an island writes `value` over, where it may be computed there at once."""
-        island = fill_of(value, self.extents_of)
-        if island is None or island not in self.scope.position:
+        found = self._user_that_fills(value)
+        if found is None or not found[1].is_whole(self.extents_of(found[0].outputs[0])):
             return None
+        start, op = found[0].outputs[0], value.owner
+        assert isinstance(op, Operation)
+        memref = self._free_for(found[0], op)
+        return memref if memref is not None and self._is_replaced_by(start, value, op) else None
+
+    def _user_that_fills(self, value: SSAValue) -> tuple[LoopsOp, Window] | None:
+        """The island of this block that alone uses `value`, and puts it somewhere."""
+        found = user_that_fills(value, self.extents_of)
+        return found if found is not None and found[0] in self.scope.position else None
+
+    def _free_for(self, island: LoopsOp, op: Operation) -> SSAValue | None:
+        """The buffer in which an island works, where nothing else in it is needed from `op` on."""
         start, after = island.outputs[0], island.results[0]
         memref = self.buffer_of(start)
         if memref is None or not self.may_overwrite(memref) or self._signature.is_shared(memref):
             return None
         if self.scope.destination.get(after) not in (None, memref):
             return None
-        op = value.owner
-        assert isinstance(op, Operation)
         is_alone = [v for v, place in self._places.items() if place.memref is memref] == [start]
-        is_free = is_alone and not self.is_used_after(start, op, but=island)
-        return memref if is_free and self._is_replaced_by(start, value, op) else None
+        return memref if is_alone and not self.is_used_after(start, op, but=island) else None
+
+    def output(self, value: SSAValue, outer: SSAValue, label: str) -> Output:
+        """Where the result `outer` of an elementwise fusion goes, which computes it as `value`: into the window of an array
+        that an island would copy it to, else into a buffer of its own."""
+        found = self._user_that_fills(outer)
+        if found is not None and (memref := self._window_memref(*found, outer)) is not None:
+            self.filled.add(found[0])
+            return Output(value, memref, found[0].results[0].name_hint or label, found[1].at)
+        return Output(value, self.buffer_for(outer), label)
+
+    def window_of_a_view(self, island: LoopsOp) -> Window | None:
+        """The window that an island fills with what is nowhere in memory itself: a view of another array than its output."""
+        if len(island.inputs) != 1 or island.inputs[0] in self._places:
+            return None
+        value, start, after = island.inputs[0], island.outputs[0], island.results[0]
+        if not isinstance(value.owner, Viewing) or (window := window_of(island, self.extents_of)) is None:
+            return None
+        source, memref = self._root_buffer(value), self.buffer_of(start)
+        if source is None or memref is None or source in (memref, self.scope.destination.get(after)):
+            return None
+        is_shared = self._signature.is_shared(source) or self._signature.is_shared(memref)
+        return None if is_shared else window
+
+    def _window_memref(self, island: LoopsOp, window: Window, value: SSAValue) -> SSAValue | None:
+        """The buffer of whose window `value` may be computed in now, before its island."""
+        op, start = value.owner, island.outputs[0]
+        assert isinstance(op, Operation)
+        if window.is_whole(self.extents_of(start)) or not _is_before(window.indices.operands, op):
+            return None
+        if self.buffer_of(start) is None:
+            return self._started_early(island, op)
+        if any(user is op for _, user, _ in self._readers(start)):
+            return None
+        return self._free_for(island, op)
+
+    def _started_early(self, island: LoopsOp, op: Operation) -> SSAValue | None:
+        """The buffer of an array that is nowhere yet, and only the island's, filled now."""
+        start, goal = island.outputs[0], self.scope.destination.get(island.results[0])
+        if not start.has_one_use() or not isinstance(start.owner, Operation):
+            return None
+        if self._label_of_fill(start) == COPY or not _is_before([start], op):
+            return None
+        if goal is not None and (
+            self.needed_in(goal, op) or list(self.scope.destination.values()).count(goal) > 1
+        ):
+            return None
+        (memref,) = self.carried_buffers(island, [start])
+        self._places[start] = Place(memref)
+        return memref
 
     def _copy(self, value: SSAValue, memref: SSAValue, label: str = COPY) -> None:
         """Write `value` to `memref`, element by element; one that holds nothing yet is there already."""
@@ -391,6 +452,16 @@ class Buffers:
 def _starts(op: Operation) -> Sequence[SSAValue | None]:
     """What each result of an island or of control flow goes on from; nothing for other operations."""
     return sides_start_from(op) if isinstance(op, scf.IfOp) else started_from(op)
+
+
+def _is_before(values: Sequence[SSAValue], op: Operation) -> bool:
+    """Whether all of the values are there when `op`, of this block or one in it, is computed."""
+    later: set[Operation] = set()
+    one = op.next_op
+    while one is not None:
+        later.add(one)
+        one = one.next_op
+    return not any(value.owner in later for value in values)
 
 
 def _source(view: Operation) -> SSAValue:

@@ -198,22 +198,29 @@ class Conversion(Buffers):
 
     def _fusion(self, op: FusionOp) -> None:
         body = op.body.block
-        outputs = [
-            Output(inner, self.buffer_for(outer), outer.name_hint or op.label.data)
-            for inner, outer in zip(body.last_op.operands, op.results, strict=True)  # pyright: ignore
-        ]
-        self._compute([o for o in body.ops if isinstance(o, ReduceOp)], outputs)
-        for outer, output in zip(op.results, outputs, strict=True):
-            self._places[outer] = Place(output.memref)
+        pairs = list(zip(body.last_op.operands, op.results, strict=True))  # pyright: ignore
+        self._emit([o for o in body.ops if isinstance(o, ReduceOp)], pairs, op.label.data)
 
     def _single(self, op: Operation) -> None:
         """An operation outside any fusion is a fusion of one."""
-        outputs = [
-            Output(r, self.buffer_for(r), r.name_hint or op.name.partition(".")[2]) for r in op.results
-        ]
-        self._compute([op] if isinstance(op, ReduceOp) else [], outputs)
-        for output in outputs:
-            self._places[output.value] = Place(output.memref)
+        reductions = [op] if isinstance(op, ReduceOp) else []
+        self._emit(reductions, [(r, r) for r in op.results], op.name.partition(".")[2])
+
+    def _emit(
+        self, reductions: Sequence[ReduceOp], results: Sequence[tuple[SSAValue, SSAValue]], label: str
+    ) -> None:
+        """Compute the results of a fusion, given by their values in it."""
+        outputs: list[Output] = []
+        for inner, outer in results:
+            name = outer.name_hint or label
+            if reductions:
+                outputs.append(Output(inner, self.buffer_for(outer), name))
+            else:
+                outputs.append(self.output(inner, outer, name))
+        self._compute(reductions, outputs)
+        for (_, outer), output in zip(results, outputs, strict=True):
+            if output.window is None:
+                self._places[outer] = Place(output.memref)
 
     def _compute(self, reductions: Sequence[ReduceOp], outputs: Sequence[Output]) -> None:
         self._elements.location = self.scope.current.location
@@ -264,6 +271,15 @@ class Conversion(Buffers):
         if is_fill(op, self.extents_of) and self._shares_memory(op.inputs[0], op.outputs[0]):
             memref = self.buffer_of(op.inputs[0])
             assert memref is not None
+            self._places[op.results[0]] = Place(memref)
+            return
+        if op in self.filled:
+            self._places[op.results[0]] = self._places[op.outputs[0]]
+            return
+        if (window := self.window_of_a_view(op)) is not None:
+            (memref,) = self.carried_buffers(op, op.outputs)
+            label = op.results[0].name_hint or COPY
+            self._compute([], [Output(op.inputs[0], memref, label, window.at)])
             self._places[op.results[0]] = Place(memref)
             return
         copies = [self._input_copy(op, value) for value in op.inputs]

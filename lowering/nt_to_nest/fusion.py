@@ -118,7 +118,7 @@ class FusionEmitter:
 
     @staticmethod
     def _output_buffer(outputs: Sequence[Output], value: SSAValue) -> SSAValue | None:
-        return next((o.memref for o in outputs if o.value is value), None)
+        return next((o.memref for o in outputs if o.value is value and o.window is None), None)
 
     def _export_outputs(self, nest: Nest) -> list[Output]:
         """Buffers over the rows for the results that later nests need; without rows the accumulator serves."""
@@ -192,7 +192,8 @@ class FusionEmitter:
 
     def _store(self, output: Output, index: Index) -> None:
         value = self._elements.get(output.value, index)
-        self._elements.store(output.label, value, output.memref, index)
+        at = index if output.window is None else output.window(index)
+        self._elements.store(output.label, value, output.memref, at)
 
     def _initialise(self, op: ReduceOp, buffers: Sequence[SSAValue], index: Index) -> None:
         for k, memref in enumerate(buffers):

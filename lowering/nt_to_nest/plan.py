@@ -44,11 +44,12 @@ Key = tuple[SSAValue, Index]
 
 @dataclass(eq=False)
 class Output:
-    """An element of `value` goes to the buffer `memref` at each point."""
+    """An element of `value` goes to the buffer `memref` at each point, or where `window` says."""
 
     value: SSAValue
     memref: SSAValue
     label: str
+    window: Callable[[Index], Index] | None = None
 
 
 @dataclass(eq=False)
@@ -289,7 +290,7 @@ class Planner:
                 return
             if self._depends([output.value], space, nest):
                 break
-        order = self._memory_order(output.memref)
+        order = self._memory_order(output.memref) if output.window is None else tuple(range(len(space)))
         nest = Nest(space, (), False, order, stand_ins(len(space)), [Pass([], [output])])
         self.nests.append(nest)
 
@@ -298,7 +299,7 @@ class Planner:
         """Whether the output can be the accumulator; of several outputs of one value, the first."""
         op = output.value.owner
         assert isinstance(op, ReduceOp)
-        if any(other.value is output.value for other in home.row_outputs):
+        if output.window is not None or any(other.value is output.value for other in home.row_outputs):
             return False
         return output.memref.type.element_type == accumulator_of(op, output.value.index)  # pyright: ignore
 

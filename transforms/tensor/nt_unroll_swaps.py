@@ -16,7 +16,17 @@
 
 Two arrays that change places in each iteration (ping-pong) would be copied each time, because a carried array has one
 buffer (`convert-nt-to-nest`); after two iterations each is in its own again. Loops that carry anything that the body
-cannot update in place through such a swap stay as they are.
+cannot update in place through such a swap stay as they are. The branch gives what is read after the loop.
+
+A `scf.while` asks between the two, and ends where it is told so:
+
+    %b1 = nt.loops ins(%a) outs(%b) { ... }
+    %go = ... the condition of %b1, %a ...
+    %x, %y = scf.if %go -> (...) { the body, once more } else { scf.yield %b1, %a }
+    scf.yield %x, %y
+
+Its condition is then asked again, of the same values; so it is one that does nothing but answer. What nobody reads after the
+loop stays where it is on that path.
 """
 
 from __future__ import annotations
@@ -30,6 +40,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
+from ...analysis.tensor.effects import acts
 from ...dialects.affine import constant_of
 from ...dialects.ext.arith import NO_OVERFLOW
 from ...dialects.nt import LoopsOp
@@ -44,18 +55,17 @@ class NtUnrollSwapsPass(ModulePass):
     name = "nt-unroll-swaps"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for loop in [op for op in op.walk() if isinstance(op, scf.ForOp)]:
-            if swaps(loop):
+        for loop in reversed([op for op in op.walk() if isinstance(op, scf.ForOp | scf.WhileOp)]):
+            if isinstance(loop, scf.ForOp) and _step(loop) is not None and swaps(loop.body.block, 1):
                 unroll_swaps(loop)
+            elif isinstance(loop, scf.WhileOp) and _only_answers(loop) and swaps(loop.after_region.block, 0):
+                unroll_while(loop)
 
 
-def swaps(loop: scf.ForOp) -> bool:
-    """Whether arrays change places pairwise in each iteration, and at least two do."""
-    if _step(loop) is None:
-        return False
-    end = loop.body.block.last_op
-    assert end is not None
-    sources = [_place(value, loop.body.block) for value in end.operands]
+def swaps(body: Block, first: int) -> bool:
+    """Whether arrays change places pairwise in each iteration, and at least two do; the carried ones begin at `first`."""
+    assert body.last_op is not None
+    sources = [_place(value, body, first) for value in body.last_op.operands]
     moved = {k: j for k, j in enumerate(sources) if j is not None and j != k}
     return bool(moved) and all(moved.get(j) == k for k, j in moved.items())
 
@@ -66,14 +76,20 @@ def _step(loop: scf.ForOp) -> int | None:
     return step if step is not None and step > 0 else None
 
 
-def _place(value: SSAValue, body: Block) -> int | None:
+def _only_answers(loop: scf.WhileOp) -> bool:
+    """Whether the condition of a loop does nothing else, and passes on what it was given."""
+    *ops, condition = loop.before_region.block.ops
+    return list(condition.operands[1:]) == list(loop.before_region.block.args) and not any(map(acts, ops))
+
+
+def _place(value: SSAValue, body: Block, first: int) -> int | None:
     """Which carried array `value` is, or is an update in place of; None for a new one."""
     while not isinstance(value.owner, Block):
         if not isinstance(value.owner, LoopsOp):
             return None
         value = value.owner.outputs[value.index]  # pyright: ignore
-    is_carried = value.owner is body and isinstance(value, BlockArgument) and value.index > 0
-    return value.index - 1 if is_carried else None  # pyright: ignore
+    is_carried = value.owner is body and isinstance(value, BlockArgument) and value.index >= first
+    return value.index - first if is_carried else None  # pyright: ignore
 
 
 def unroll_swaps(loop: scf.ForOp) -> None:
@@ -99,13 +115,15 @@ def unroll_swaps(loop: scf.ForOp) -> None:
     middle = op(arith.AddiOp, loop.lb, op(arith.MuliOp, pairs, two))
     first = _pairs(loop, middle, two)
     is_even = arith.CmpiOp(middle, loop.ub, "sge")
-    rest = scf.IfOp(is_even, [r.type for r in first.results], _nothing(first), _last(loop, middle, first))
+    read = [k for k, result in enumerate(loop.results) if result.uses]
+    sides = _nothing(first, read), _last(loop, middle, first, read)
+    rest = scf.IfOp(is_even, [first.results[k].type for k in read], *sides)
     for new in (*made, first, is_even, rest):
         new.location = loop.location
         block.insert_op_before(new, loop)
-    for old, new in zip(loop.results, rest.results, strict=True):
-        new.name_hint = old.name_hint
-        old.replace_all_uses_with(new)
+    for k, new in zip(read, rest.results, strict=True):
+        new.name_hint = loop.results[k].name_hint
+        loop.results[k].replace_all_uses_with(new)
     block.erase_op(loop)
 
 
@@ -133,23 +151,60 @@ def _pairs(loop: scf.ForOp, middle: SSAValue, two: SSAValue) -> scf.ForOp:
     return scf.ForOp(loop.lb, middle, two, list(loop.iter_args), Region(target))
 
 
-def _last(loop: scf.ForOp, index: SSAValue, first: scf.ForOp) -> Region:
-    """The iteration that is left over."""
+def _last(loop: scf.ForOp, index: SSAValue, first: scf.ForOp, read: Sequence[int]) -> Region:
+    """The iteration that is left over, and what is read of it."""
     target = Block()
-    end = scf.YieldOp(*_copy(loop.body.block, target, [index, *first.results]))
+    values = _copy(loop.body.block, target, [index, *first.results])
+    end = scf.YieldOp(*[values[k] for k in read])
     end.location = loop.location
     target.add_op(end)
     return Region(target)
 
 
-def _nothing(first: scf.ForOp) -> Region:
-    return Region(Block([scf.YieldOp(*first.results)]))
+def _nothing(first: scf.ForOp, read: Sequence[int]) -> Region:
+    return Region(Block([scf.YieldOp(*[first.results[k] for k in read])]))
 
 
-def _copy(body: Block, target: Block, args: Sequence[SSAValue]) -> list[SSAValue]:
-    """Add a copy of the body that starts from `args` to `target`; what it yields."""
+def unroll_while(loop: scf.WhileOp) -> None:
+    """Let the body run twice, where the condition says so in between."""
+    before, body = loop.before_region.block, loop.after_region.block
+    end = body.last_op
+    assert end is not None
+    values = list(end.operands)
+    again, stop = Block(), Block()
+    second = _copy(body, again, values)
+    again.add_op(scf.YieldOp(*second))
+    stop.add_op(scf.YieldOp(*_left(loop, values)))
+    go, *_ = _copy(before, body, values, end)
+    branch = scf.IfOp(go, [value.type for value in values], Region(again), Region(stop))
+    body.insert_op_before(branch, end)
+    for op in (branch, again.last_op, stop.last_op):
+        assert op is not None
+        op.location = loop.location
+    for result, argument in zip(branch.results, body.args, strict=True):
+        result.name_hint = argument.name_hint
+    end.operands = list(branch.results)
+
+
+def _left(loop: scf.WhileOp, values: Sequence[SSAValue]) -> list[SSAValue]:
+    """What a loop carries that ends after the first of two iterations: of what nobody reads, what is in its buffer."""
+    before, body = loop.before_region.block, loop.after_region.block
+    sources = [_place(value, body, 0) for value in values]
+    left = list(values)
+    for k, source in enumerate(sources):
+        is_read = loop.results[k].uses or len(list(before.args[k].uses)) > 1
+        if source is not None and source != k and not is_read:
+            left[k] = values[source]
+    return left
+
+
+def _copy(
+    body: Block, target: Block, args: Sequence[SSAValue], at: Operation | None = None
+) -> list[SSAValue]:
+    """Add a copy of the body that starts from `args` to `target`, at its end or before `at`; what it yields."""
     mapping: dict[SSAValue, SSAValue] = dict(zip(body.args, args, strict=True))
     *ops, end = body.ops
     for op in ops:
-        target.add_op(op.clone(mapping))
+        copy = op.clone(mapping)
+        target.insert_op_before(copy, at) if at is not None else target.add_op(copy)
     return [mapping.get(v, v) for v in end.operands]

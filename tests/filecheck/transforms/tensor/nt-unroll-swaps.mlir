@@ -55,3 +55,74 @@ func.func @no_swap(%x: tensor<8xf32>, %y: tensor<8xf32>, %n: index) -> (tensor<8
   }
   func.return %r, %s : tensor<8xf32>, tensor<8xf32>
 }
+
+// -----
+
+// A loop with a condition asks between the two iterations; what nobody reads after it stays in its buffer.
+// CHECK-LABEL: func.func @until
+// CHECK:      scf.while
+// CHECK:      do
+// CHECK:      ^bb0([[K:%.*]]: tensor<f32>, [[A:%.*]]: tensor<8xf32>, [[B:%.*]]: tensor<8xf32>):
+// CHECK:        [[B1:%.*]] = nt.loops ins([[A]] : tensor<8xf32>) outs([[B]] : tensor<8xf32>)
+// CHECK:        [[K1:%.*]] = nt.reduce maximum [[B1]]
+// CHECK:        nt.greater [[K1]], %tol
+// CHECK:        [[GO:%.*]] = nt.to_scalar
+// CHECK:        [[R:%.*]], [[S:%.*]], [[T:%.*]] = scf.if [[GO]]
+// CHECK:          [[A1:%.*]] = nt.loops ins([[B1]] : tensor<8xf32>) outs([[A]] : tensor<8xf32>)
+// CHECK:          scf.yield {{%.*}}, [[A1]], [[B1]]
+// CHECK:        } else {
+// CHECK-NEXT:     scf.yield [[K1]], [[B1]], [[B1]]
+// CHECK:        scf.yield [[R]], [[S]], [[T]]
+
+// NEST-LABEL: func.func @until
+// NEST:       do
+// NEST-NOT:     "copy"
+// NEST:       } else {
+// NEST:         "copy"
+func.func @until(%x: tensor<8xf32>, %k0: tensor<f32>, %tol: tensor<f32>) -> tensor<8xf32> {
+  %k, %p, %q = scf.while (%k1 = %k0, %a = %x, %b = %x) : (tensor<f32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<f32>, tensor<8xf32>, tensor<8xf32>) {
+    %0 = nt.greater %k1, %tol : tensor<f32>
+    %1 = nt.to_scalar %0 : tensor<i1> -> i1
+    scf.condition(%1) %k1, %a, %b : tensor<f32>, tensor<8xf32>, tensor<8xf32>
+  } do {
+  ^bb0(%k2: tensor<f32>, %a: tensor<8xf32>, %b: tensor<8xf32>):
+    %b1 = nt.loops ins(%a : tensor<8xf32>) outs(%b : tensor<8xf32>) {
+    ^bb0(%am: memref<8xf32>, %bm: memref<8xf32>):
+      nest.for "i" %i = 1 to 8 {
+        %v = nest.load %am[%i - 1] : memref<8xf32>
+        nest.store "b" %v, %bm[%i] : memref<8xf32>
+      }
+    }
+    %k3 = nt.reduce maximum %b1 over [0] : tensor<8xf32> -> tensor<f32>
+    scf.yield %k3, %b1, %a : tensor<f32>, tensor<8xf32>, tensor<8xf32>
+  }
+  func.return %p : tensor<8xf32>
+}
+
+// -----
+
+// A condition that prints would print twice.
+// CHECK-LABEL: func.func @prints
+// CHECK-COUNT-1: nt.loops
+// CHECK-NOT: nt.loops
+func.func private @shown(i1)
+func.func @prints(%x: tensor<8xf32>, %k0: tensor<f32>, %tol: tensor<f32>) -> tensor<8xf32> {
+  %k, %p, %q = scf.while (%k1 = %k0, %a = %x, %b = %x) : (tensor<f32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<f32>, tensor<8xf32>, tensor<8xf32>) {
+    %0 = nt.greater %k1, %tol : tensor<f32>
+    %1 = nt.to_scalar %0 : tensor<i1> -> i1
+    func.call @shown(%1) : (i1) -> ()
+    scf.condition(%1) %k1, %a, %b : tensor<f32>, tensor<8xf32>, tensor<8xf32>
+  } do {
+  ^bb0(%k2: tensor<f32>, %a: tensor<8xf32>, %b: tensor<8xf32>):
+    %b1 = nt.loops ins(%a : tensor<8xf32>) outs(%b : tensor<8xf32>) {
+    ^bb0(%am: memref<8xf32>, %bm: memref<8xf32>):
+      nest.for "i" %i = 1 to 8 {
+        %v = nest.load %am[%i - 1] : memref<8xf32>
+        nest.store "b" %v, %bm[%i] : memref<8xf32>
+      }
+    }
+    %k3 = nt.reduce maximum %b1 over [0] : tensor<8xf32> -> tensor<f32>
+    scf.yield %k3, %b1, %a : tensor<f32>, tensor<8xf32>, tensor<8xf32>
+  }
+  func.return %p : tensor<8xf32>
+}
