@@ -233,13 +233,15 @@ class Buffers:
 
     def window_of_a_view(self, island: LoopsOp) -> Window | None:
         """The window that an island fills with what is nowhere in memory itself: a view of another array than its output."""
-        if len(island.inputs) != 1 or island.inputs[0] in self._places:
+        if len(island.inputs) != 1 or len(island.outputs) != 1 or island.inputs[0] in self._places:
             return None
-        value, start, after = island.inputs[0], island.outputs[0], island.results[0]
+        value = island.inputs[0]
         if not isinstance(value.owner, Viewing) or (window := window_of(island, self.extents_of)) is None:
             return None
-        source, memref = self._root_buffer(value), self.buffer_of(start)
-        if source is None or memref is None or source in (memref, self.scope.destination.get(after)):
+        source, memref = self._root_buffer(value), self.buffer_of(island.outputs[0])
+        if source is None or memref is None:
+            return None
+        if source in (memref, self.scope.destination.get(island.results[0])):
             return None
         is_shared = self._signature.is_shared(source) or self._signature.is_shared(memref)
         return None if is_shared else window

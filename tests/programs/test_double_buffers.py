@@ -240,6 +240,20 @@ def test_a_window_of_an_array_that_overlaps_the_one_it_is_filled_from_gets_the_o
     np.testing.assert_allclose(ours, theirs, rtol=1e-12)
 
 
+def test_a_loop_that_only_looks_at_a_view_compiles():
+    @nt.jit
+    def sum_of_small(a, n):
+        columns = a.reshape(2, -1)
+        for i in range(n):
+            if columns[i, 0] > 5:
+                raise ValueError("large")
+        return a.sum()
+
+    assert sum_of_small(np.ones(8), 2) == 8
+    with pytest.raises(ValueError, match="large"):
+        sum_of_small(np.arange(8.0) * 2, 2)
+
+
 def _copies(form, turns):
     """How many copies of arrays there are in the loop and what follows it."""
     text = nt.jit(form).lower(_given((64, 64)), turns).as_text("nest")
