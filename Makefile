@@ -111,6 +111,7 @@ golden: $(VENV)/installed ## regenerate the golden files; review the diff before
 docs: $(VENV)/installed ## regenerate the pages that are made from docstrings and imports
 	$(BIN)/python -m nestor.tools.docs.schedules > docs/schedules.md
 	$(BIN)/python -m nestor.tools.docs.numpy_coverage > docs/numpy.md
+	$(BIN)/python -m nestor.tools.docs.errors > docs/errors.md
 	$(BIN)/python -m nestor.tools.docs.cuda > docs/cuda.md
 	$(BIN)/python -m nestor.tools.docs.house > docs/house.md
 	$(BIN)/python -m nestor.tools.docs.house --svg > docs/house.svg

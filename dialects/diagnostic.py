@@ -50,6 +50,7 @@ class Diagnostic:
         hint: str | None = None,
     ):
         self.severity = severity
+        self.page: str | None = None
         self.message = message
         self.location = location
         self.notes = list(notes)
@@ -65,6 +66,8 @@ class Diagnostic:
         lines += _excerpt(self.location, read_source)
         if self.hint:
             lines.append(f"  help: {self.hint}")
+        if self.page:
+            lines.append(f"  see: {self.page}")
         for note in self.notes:
             lines.append(note.render(read_source))
         return "\n".join(lines)
@@ -91,6 +94,9 @@ def _excerpt(location: SourceLocation | None, read_source: Callable[[str], str |
 class NestorError(Exception):
     """Base of every error Nestor reports on purpose. `str(e)` is the rendered diagnostic."""
 
+    is_fault = False
+    """Whether Nestor itself is at fault: then its frames stay in the traceback."""
+
     is_late = False
     """Whether Python would have done something before it, or might not get there."""
 
@@ -109,8 +115,22 @@ class NestorError(Exception):
         return self.diagnostic.render()
 
 
+def page_of(kind: type[NestorError]) -> str | None:
+    """The section of the documentation on an error: on those whose docstring has an example."""
+    return f"docs/errors.md#{kind.__name__.lower()}" if "\n\n        " in (kind.__doc__ or "") else None
+
+
 class PassFailure(NestorError):
-    """A pass cannot do what it was asked. Raised with the operation at fault: `fail(op, "...")`."""
+    """A pass cannot do what it was asked. Raised with the operation at fault: `fail(op, "...")`.
+
+        @nt.jit
+        def f(x):
+            return nt.custom_call(np.sort, x, result=nt.spec(x.shape, x.dtype)).sum()
+
+        nt.grad(f)(np.ones(3))
+
+    The message names the operation and its Python line, and what can be done.
+    """
 
 
 class LoweringError(PassFailure):

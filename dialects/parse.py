@@ -63,7 +63,13 @@ _MANY_TYPES = 4096
 
 
 class SyntaxFailure(NestorError):
-    """The text is not IR: bad syntax, an unknown operation or type, an undefined or redefined name."""
+    """The text is not IR: bad syntax, an unknown operation or type, an undefined or redefined name.
+
+        nt.schedule("func.func @f() { nest.fore }")
+
+    The caret is at what was not understood. `opt-tool --show-dialects` lists the operations;
+    `f.lower(x).as_text("nest")` is text that is read back.
+    """
 
 
 def parse_module(text: str, name: str = "<string>", context: Context | None = None) -> ModuleOp:

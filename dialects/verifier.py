@@ -20,7 +20,17 @@ _ISOLATION = "IsolatedFromAbove"
 
 
 class VerificationFailure(NestorError):
-    """The IR breaks a rule of an operation or of SSA form. `errors` has every fault found."""
+    '''The IR breaks a rule of an operation or of SSA form. `errors` has every fault found.
+
+        nt.schedule("""
+        func.func @f(%x: memref<8xf32>) {
+          %v = nest.load %x[0, 0] : memref<8xf32>
+          func.return
+        }""")
+
+    The message names the operation and the rule. Text that a pass has written and that breaks a rule is a defect of the
+    pass.
+    '''
 
     def __init__(self, errors: list[Diagnostic]):
         super().__init__(errors[0].message, errors[0].location, notes=errors[0].notes)

@@ -28,8 +28,26 @@ class KernelError(NestorError):
 
 
 class DeviceError(NestorError, RuntimeError):
-    """A GPU, or its driver, that did not do what it was asked."""
+    """A GPU, or its driver, that did not do what it was asked, or is not there.
+
+        @nt.jit(target="cuda")
+        def f(x):
+            return x + 1
+
+        f(np.ones(3))
+
+    Without a GPU, `target="cuda-sim"` runs the same CUDA C on the processor; `target="cpu"` is the default.
+    """
 
 
 class DeviceMemoryError(DeviceError, MemoryError):
-    """A GPU without enough memory."""
+    """A GPU without enough memory.
+
+        @nt.jit(target="cuda")
+        def f(x):
+            return x[:, None] * x[None, :]
+
+        f(np.ones(10_000_000))
+
+    Free arrays that are not needed (`cupy.get_default_memory_pool().free_all_blocks()`), or work on blocks.
+    """

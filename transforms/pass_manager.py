@@ -30,6 +30,8 @@ DEBUG = "rerun with --debug for the traceback"
 class InternalFailure(NestorError):
     """Nestor itself is at fault: an exception that no pass raises on purpose. The cause is chained."""
 
+    is_fault = True
+
 
 class InvalidResult(PassFailure):
     """A pass left invalid IR behind. `errors` has every fault."""

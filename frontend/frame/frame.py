@@ -9,6 +9,7 @@ from ...dialects.diagnostic import NestorError
 from ..interface.captured import Captured, Step
 from ..interface.errors import UnboundError, UndefinedNameError, UnsupportedError, kind_of
 from ..interface.source import FunctionSource
+from ..interface.suggestions import did_you_mean, way_out
 from ..values.checks import check, fail
 from ..values.graph import Graph, NamePlace
 from ..values.values import UNBOUND, Late, Scope, Static, Value, flag_of, serials
@@ -77,7 +78,7 @@ class Frame:
     ) -> NoReturn:
         """What Python raises, with its arguments."""
         shown = f"{type(raised).__name__}: {raised}" if message is None else message
-        error = kind_of(raised)(shown, self.source.shown(node), hint=hint)
+        error = kind_of(raised)(shown, self.source.shown(node), hint=hint or way_out(raised))
         error.args = raised.args
         raise error
 
@@ -100,12 +101,14 @@ class Frame:
                 )
             if name in frame.source.own_names:
                 self.graph.unbound.add(frame._place_of(name))
-                self.fail(node, _unbound(name), None, UnboundError)
+                self.fail(node, _unbound(name), "give it a value on each path to here", UnboundError)
             frame = frame.home
         try:
             value = self.source.lookup(name)
         except KeyError:
-            self.fail(node, f"name '{name}' is not defined", None, UndefinedNameError)
+            known = [*self.variables, *self.source.known_names()]
+            hint = did_you_mean(name, known) or "define it in this function, or in its module before the call"
+            self.fail(node, f"name '{name}' is not defined", hint, UndefinedNameError)
         return found(self.source, Step.NAME, name, value)
 
     def mark_bound(self, name: str, bound: bool = True) -> bool:

@@ -25,6 +25,7 @@ from ..interface.captured import Absent, Step
 from ..interface.errors import DTypeError, MissingAttributeError, Respecialise
 from ..interface.ordinary import is_frozen, is_generated, is_ordinary, slots_of, why_not_ordinary
 from ..interface.parameters import bound
+from ..interface.suggestions import did_you_mean
 from ..interface.versioned import is_own
 from ..values.values import Group, Method, Static, Super, Value, describe
 from . import outside
@@ -290,7 +291,8 @@ def _absent(frame: Frame, node: ast.Attribute, owner: Value, kind: type) -> Valu
         return Static(kind)
     if name == "__dict__":
         frame.fail(node, "the attributes of an object as a dict are not supported", "name them: p.x, p.y")
-    frame.fail(node, f"'{kind.__name__}' object has no attribute '{name}'", None, MissingAttributeError)
+    hint = did_you_mean(name, dir(kind)) or "give it a value in __init__, or in the class"
+    frame.fail(node, f"'{kind.__name__}' object has no attribute '{name}'", hint, MissingAttributeError)
 
 
 def _refuse_hidden(frame: Frame, node: ast.AST, kind: type, name: str) -> NoReturn:

@@ -20,6 +20,7 @@ import numpy as np
 from ..interface.captured import Absent, Captured, Step, can_change, looked_up
 from ..interface.errors import MissingAttributeError, Respecialise
 from ..interface.ordinary import is_ordinary
+from ..interface.suggestions import way_out
 from ..interface.versioned import is_own
 from ..values.values import READING, Static, Value
 from .recursion import inline
@@ -67,7 +68,7 @@ def attribute(frame: Frame, node: ast.AST, owner: Any, name: str) -> Value:
     try:
         value = getattr(owner, name)
     except AttributeError as error:
-        frame.fail(node, str(error), None, MissingAttributeError)
+        frame.fail(node, str(error), way_out(error), MissingAttributeError)
     return Static(value)
 
 

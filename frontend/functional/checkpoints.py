@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...dialects.tracebacks import boundary
 from ..interface.checkpoints import settings_of
 from ..interface.forwarders import label_of
 from ..interface.inside import inside
 from .derivatives import transformed
 
 
+@boundary
 @inside("checkpoint")
 def checkpoint(
     fun: Callable[..., Any] | None = None,

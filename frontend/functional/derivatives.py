@@ -14,6 +14,7 @@ from threading import Lock
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
+from ...dialects.tracebacks import boundary
 from ..interface.errors import DTypeError, UnsupportedError
 from ..interface.forwarders import ABOUT, OPENED, RECIPE, Recipe, forwarder, label_of, made_of
 from ..interface.inside import inside
@@ -32,6 +33,7 @@ _KEPT: OrderedDict[Any, tuple[Any, JitFunction]] = OrderedDict()
 _LOCK = Lock()
 
 
+@boundary
 @inside("grad")
 def grad(
     fun: Callable[P, R],
@@ -66,6 +68,7 @@ def grad(
     )
 
 
+@boundary
 @inside("value_and_grad")
 def value_and_grad(
     fun: Callable[P, R],
@@ -87,6 +90,7 @@ def value_and_grad(
     )
 
 
+@boundary
 @inside("jvp")
 def jvp(
     fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], *, has_aux: bool = False
@@ -102,6 +106,7 @@ def jvp(
     return _called("jvp", jvp, fun, primals, tangents, has_aux=bool(has_aux))
 
 
+@boundary
 @inside("hvp")
 def hvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
     """The product of the Hessian of `fun` with a vector: the derivative of `nt.grad(fun)` in the direction of `tangents`.
@@ -114,6 +119,7 @@ def hvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
     return _called("hvp", hvp, fun, primals, tangents)
 
 
+@boundary
 @inside("vjp")
 def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """The result of `fun(*primals)`, and a function that pulls its cotangents back to the arguments (reverse mode).
@@ -141,6 +147,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[
     return (result, back, value[1]) if has_aux else (result, back)
 
 
+@boundary
 @inside("linearize")
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """The result of `fun(*primals)`, and its derivative there: a function of tangents, one for each primal.
@@ -173,18 +180,21 @@ def stop_gradient(x: Kept) -> Kept:
     return copied(x)
 
 
+@boundary
 @inside("run forward")
 def run_forward(fun: Any, name: str, primals: Any, aux: bool) -> Any:
     """What nt.vjp and nt.linearize run first, in compiled code only."""
     raise NotImplementedError
 
 
+@boundary
 @inside("pull back")
 def pull_back(fun: Any, primals: Any, cotangent: Any, aux: bool) -> Any:
     """What a pullback runs, in compiled code only."""
     raise NotImplementedError
 
 
+@boundary
 @inside("push forward")
 def push_forward(fun: Any, primals: Any, tangents: Any, aux: bool) -> Any:
     """What the derivative that nt.linearize gives runs, in compiled code only."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from ...dialects.tracebacks import boundary
 from ..interface.inside import inside
 from .derivatives import transformed
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from ..jit.driver.typed import Jitted, P, R
 
 
+@boundary
 @inside("jacfwd")
 def jacfwd(
     fun: Callable[P, R],
@@ -34,6 +36,7 @@ def jacfwd(
     return transformed("jacfwd", jacfwd, fun, argnums=argnums, argnames=argnames, has_aux=has_aux)
 
 
+@boundary
 @inside("jacrev")
 def jacrev(
     fun: Callable[P, R],
@@ -46,6 +49,7 @@ def jacrev(
     return transformed("jacrev", jacrev, fun, argnums=argnums, argnames=argnames, has_aux=has_aux)
 
 
+@boundary
 @inside("hessian")
 def hessian(
     fun: Callable[P, R],

@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ...dialects.tracebacks import boundary
 from ..interface.axes import AXES, wrong_axis
 from ..interface.errors import DTypeError
 from ..interface.forwarders import label_of
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from ..jit.driver.typed import Jitted, P, R
 
 
+@boundary
 @inside("vmap")
 def vmap(fun: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Jitted[P, R]:
     """The function that applies `fun` to each slice of its arguments, and stacks the results.

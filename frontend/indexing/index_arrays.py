@@ -158,9 +158,7 @@ def check_indices(
     if table is not None and extent.known is not None:
         bad = table[(table < -extent.known) | (table >= extent.known)]
         if bad.size:
-            raise graph.error(
-                IndexRangeError, f"index {bad[0]} is out of bounds for axis {axis} with size {extent.known}"
-            )
+            raise graph.index_error(bad[0], axis, extent.known)
         return
     if any(e.known == 0 for e in array.extents) or not graph.boundscheck:
         return

@@ -77,6 +77,7 @@ def expanded(graph: Graph, items: Sequence[Item], rank: int) -> list[Item]:
         raise graph.error(
             IndexRangeError,
             f"too many indices for array: array is {rank}-dimensional, but {used} were indexed",
+            "x.ndim says how many axes there are",
         )
     rest: list[Item] = [Slice()] * (rank - used)
     if dots is None:
@@ -154,7 +155,7 @@ def _in_bounds(graph: Graph, index: Affine, extent: Affine, axis: int, written: 
             "read the element in a loop, or slice",
         )
     shown = written if written is not None else index.witness()
-    raise graph.error(IndexRangeError, f"index {shown} is out of bounds for axis {axis} with size {size}")
+    raise graph.index_error(shown, axis, size)
 
 
 def _is_integer(value: Value) -> bool:

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...dialects.tracebacks import boundary
 from .carried_texts import Texts, note_texts
 from .errors import DTypeError
 from .pickling import Pickled
@@ -102,6 +103,7 @@ class CustomJvp(CustomRule):
         return jvp
 
 
+@boundary
 def custom_vjp(fun: Callable[..., Any], nondiff_argnums: int | Sequence[int] = ()) -> CustomVjp:
     """A function whose gradient the user says, for all that differentiates in reverse mode.
 
@@ -119,6 +121,7 @@ def custom_vjp(fun: Callable[..., Any], nondiff_argnums: int | Sequence[int] = (
     return CustomVjp(fun, nondiff_argnums)
 
 
+@boundary
 def custom_jvp(fun: Callable[..., Any], nondiff_argnums: int | Sequence[int] = ()) -> CustomJvp:
     """A function whose tangent the user says, for forward and reverse mode.
 

@@ -18,6 +18,7 @@ from threading import Condition, Thread
 from typing import Any, Generic, TypeVar
 
 from ...dialects.diagnostic import NestorError
+from ...dialects.tracebacks import boundary
 from ...runtime.cpu.threads import get_num_threads
 from .errors import DTypeError
 
@@ -120,6 +121,7 @@ class _Runners:
 _RUNNERS = _Runners()
 
 
+@boundary
 def fork(function: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Forked[Result]:
     """Begin `function(*args, **kwargs)` on another thread; `nt.wait` of what this gives is its result.
 
@@ -141,6 +143,7 @@ def fork(function: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Forke
     return made
 
 
+@boundary
 def wait(forked: Forked[Result], /) -> Result:
     """The result of a call that `nt.fork` began. What the call raised is raised, each time that it is waited for.
 

@@ -60,6 +60,10 @@ class FunctionSource:
 
         return vars(builtins)[name]
 
+    def known_names(self) -> list[str]:
+        """The names that have a value outside the function."""
+        return [*self.function.__code__.co_freevars, *self.function.__globals__]  # pyright: ignore
+
 
 def definition_of(function: Any) -> SourceLocation | None:
     """Where a function is defined; None where that is not known. Of an object that is called, where its method is."""
@@ -115,7 +119,10 @@ def source_of(function: Any) -> FunctionSource:
     Raises UnsupportedError for a lambda, a generator, or a function without a source file.
     """
     if not isinstance(function, FunctionType):  # a builtin, a class, an instance
-        raise UnsupportedError(f"cannot compile {function!r}: only plain Python functions have a source")
+        raise UnsupportedError(
+            f"cannot compile {function!r}: only plain Python functions have a source",
+            hint="write a function that calls it, and compile that",
+        )
     code = function.__code__
     known = _DEFINITIONS.get(function)
     if known is None or known[0] is not code:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...dialects.records import record
+from ...dialects.tracebacks import boundary
 from .argument_types import ArgumentType
 from .errors import DTypeError, ShapeError
 
@@ -48,6 +49,7 @@ class ScalarSpec:
         return ArgumentType(name, self.kind, self.dtype)
 
 
+@boundary
 def spec(shape: int | Sequence[int | str | None] = (), dtype: Any = "f8", *, layout: str = "c") -> Spec:
     """The type of an array: `nt.spec((100, None), "f4")`.
 
@@ -56,6 +58,8 @@ def spec(shape: int | Sequence[int | str | None] = (), dtype: Any = "f8", *, lay
     """
     if layout not in ("c", "strided"):
         raise DTypeError(f"unknown layout {layout!r}", hint="layouts: 'c' (contiguous, row-major), 'strided'")
+    if isinstance(shape, str) and not shape.isidentifier():
+        raise DTypeError(f"{shape!r} is no shape", hint='a shape is a tuple: nt.spec((100, None), "f4")')
     entries = tuple(shape) if isinstance(shape, Iterable) and not isinstance(shape, str) else (shape,)
     extents = tuple([index(e) if hasattr(e, "__index__") else e for e in entries])  # pyright: ignore
     _check_extents(extents)

@@ -58,7 +58,16 @@ from .shapes.rearranging import atleast
 
 
 class LinearAlgebraError(NestorError, np.linalg.LinAlgError):
-    """Matrices of the wrong shape."""
+    """Matrices of the wrong shape.
+
+        @nt.jit
+        def f(a):
+            return np.linalg.inv(a)
+
+        f(np.ones((2, 3)))
+
+    `np.linalg.pinv` and `np.linalg.lstsq` take matrices that are not square.
+    """
 
 
 @dataclass(frozen=True, eq=False)

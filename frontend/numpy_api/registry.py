@@ -101,7 +101,13 @@ def normal_axis(graph: Graph, axis: Any, rank: int) -> int:
     except TypeError as error:
         raise graph.error(DTypeError, str(error)) from None
     if not -rank <= position < rank:
-        raise graph.error(AxisError, f"axis {axis} is out of bounds for array of dimension {rank}")
+        hint = (
+            f"its axes are 0 to {rank - 1}, or -{rank} to -1 from the last"
+            if rank
+            else "a number has no axes"
+        )
+        message = f"axis {axis} is out of bounds for array of dimension {rank}"
+        raise graph.error(AxisError, message, hint)
     return position % rank
 
 

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from ...dialects.tracebacks import boundary
 from ..interface.errors import DTypeError
 from ..interface.spec import Spec
 
 
+@boundary
 def custom_call(function: Callable[..., Any], /, *args: Any, result: Any = None) -> Any:
     """Call `function(*args)`, also from compiled code: in program order, whether its result is used or not.
 

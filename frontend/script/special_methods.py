@@ -87,7 +87,8 @@ def binary(
         return made
     names = f"'{name_of_class(left, frame, node)}' and '{name_of_class(right, frame, node)}'"
     symbol = _SYMBOLS[type(op)] + ("=" if in_place else "")
-    frame.fail(node, f"unsupported operand type(s) for {symbol}: {names}", None, DTypeError)
+    hint = f"give one of the classes a method __{name}__, or compute with what the objects hold"
+    frame.fail(node, f"unsupported operand type(s) for {symbol}: {names}", hint, DTypeError)
 
 
 def is_first(frame: Frame, node: ast.AST, left: Value, right: Value, method: str) -> bool:

@@ -157,7 +157,7 @@ def _of_masked(graph: Graph, name: str, compute: Callable[..., Value], operands:
 def _hint(operand: Value) -> str | None:
     if isinstance(operand, Static) and isinstance(operand.value, np.ndarray):
         return "make a plain array of numbers of it outside: np.asarray(x), x.astype(...)"
-    return None
+    return "numbers and arrays of numbers are computed with; convert it before the call"
 
 
 def refuse_own_code(graph: Graph, values: Iterable[Any], methods: frozenset[str] = OPERATIONS) -> None:
@@ -550,7 +550,11 @@ def broadcast_extents(graph: Graph, shapes: Sequence[Extents], has_ones: bool = 
 
 def _mismatch(graph: Graph, shapes: Sequence[Extents]) -> ShapeError:
     text = " ".join(shape_text(shape).replace(" ", "") for shape in shapes if shape)
-    error = graph.error(ShapeError, f"operands could not be broadcast together with shapes {text}")
+    error = graph.error(
+        ShapeError,
+        f"operands could not be broadcast together with shapes {text}",
+        "extents are equal or 1, counted from the last axis: x[:, None] adds an axis, x.T turns them round",
+    )
     assert isinstance(error, ShapeError)
     return error
 

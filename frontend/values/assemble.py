@@ -149,6 +149,7 @@ def concatenated(graph: Graph, values: Sequence[Value], axis: int, dtype: np.dty
                     "all the input array dimensions except for the concatenation axis must match exactly, but along "
                     f"dimension {k}, the array at index 0 has size {first[k].witness()} and the array at index "
                     f"{position} has size {shape[k].witness()}",
+                    "arrays are joined along `axis`; np.stack makes a new axis",
                 )
             extent = shape[k] if extent.known is None else extent
         extents.append(extent)

@@ -31,7 +31,7 @@ from ...dialects.diagnostic import NestorError, SourceLocation
 from ...dialects.ext.arith import NO_OVERFLOW
 from ...dialects.nt.expand import Emitter
 from ...dialects.nt.types import BY_NAME
-from ..interface.errors import Stopped, UnsupportedError
+from ..interface.errors import IndexRangeError, Stopped, UnsupportedError
 from .extents import Affine, Assumptions, Atom
 from .language import Language
 from .values import Array, Buffer, Extents
@@ -398,6 +398,12 @@ class Graph:
     def error(self, kind: type[NestorError], message: str, hint: str | None = None) -> NestorError:
         """Build (do not raise) an error at the present place."""
         return kind(message, self.place if self.place.file else None, hint=hint)
+
+    def index_error(self, index: object, axis: int, size: int) -> NestorError:
+        """The error of an index that an axis does not have."""
+        hint = f"an index of this axis is from {-size} to {size - 1}" if size else "the axis has no elements"
+        message = f"index {index} is out of bounds for axis {axis} with size {size}"
+        return self.error(IndexRangeError, message, hint)
 
     def emitter(self) -> Emitter:
         """Creates scalar operations here."""

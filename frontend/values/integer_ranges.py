@@ -31,7 +31,11 @@ from .values import Index, Scalar, Static, Tensor, Value
 def check_fits(graph: Graph, value: object, dtype: np.dtype) -> None:
     """Raise the OverflowError of NumPy for a Python integer that `dtype` cannot hold."""
     if not fits(value, dtype):
-        raise graph.error(RangeError, f"Python integer {value} out of bounds for {dtype}")
+        raise graph.error(
+            RangeError,
+            f"Python integer {value} out of bounds for {dtype}",
+            "a Python integer takes the type of the array: x.astype(np.int64), or np.int64(...) of the integer",
+        )
 
 
 def require_fit(graph: Graph, value: Value, dtype: np.dtype) -> None:

@@ -29,7 +29,7 @@ from ...dialects.nt import ELEMENTWISE, REDUCTIONS, Elementwise, LoopsOp
 from ...dialects.nt.types import scalar_type, storage_type
 from ...lowering.nt_to_nest.scalars import convert as convert_scalar
 from ...lowering.nt_to_nest.scalars import from_storage, to_storage
-from ..interface.errors import DTypeError, IndexRangeError, ShapeError, UnsupportedError
+from ..interface.errors import DTypeError, ShapeError, UnsupportedError
 from .equal_extents import own_index, require_assignable
 from .extents import Affine, Atom, affine_list
 from .graph import INDEX, Graph, dynamic, element_type, static_shape
@@ -554,6 +554,7 @@ def check_assignable(graph: Graph, target: Extents, value: Extents) -> None:
             f"could not broadcast input array from shape {shape_text(value)} into shape {shape_text(target)}".replace(
                 ", ", ","
             ),
+            "what is assigned has the shape of the target, or one that broadcasts to it",
         )
 
 
@@ -576,7 +577,5 @@ def require_real(graph: Graph, dtype: np.dtype, value: Value) -> None:
 def wrap_index(graph: Graph, index: int, extent: int, axis: int) -> Affine:
     """A constant Python index of a constant extent. Raises IndexRangeError."""
     if not -extent <= index < extent:
-        raise graph.error(
-            IndexRangeError, f"index {index} is out of bounds for axis {axis} with size {extent}"
-        )
+        raise graph.index_error(index, axis, extent)
     return Affine(index % extent)

@@ -16,7 +16,9 @@ def check_writable(graph: Graph, buffer: Buffer) -> None:
     if buffer.through is not None:
         check_writable(graph, buffer.through.buffer)
     if buffer.read_only:
-        raise graph.error(ReadOnlyError, "assignment destination is read-only")
+        raise graph.error(
+            ReadOnlyError, "assignment destination is read-only", "write to a copy (x.copy()), and return it"
+        )
     if buffer.frozen is not None:
         raise graph.error(
             UnsupportedError,

@@ -307,9 +307,9 @@ class Conversion(Buffers):
 
     def _input_copy(self, op: LoopsOp, value: SSAValue) -> SSAValue | None:
         """A copy of what the island reads as it was before and writes; None for what does not change under it."""
-        self.materialise(value)
-        if not any(self._shares_memory(value, out) for out in op.outputs):
-            return None
+        memref = self.materialise(value)
+        if not any(self._shares_memory(value, out) for out in op.outputs) or not self.may_overwrite(memref):
+            return None  # what may not be overwritten is copied for the output, and stays there to be read
         fresh = self.new_buffer(value)
         self._note_copy(op, value, "the loops write what they also read as it was before")
         self._copy(value, fresh)

@@ -117,7 +117,17 @@ class Fault:
 
 
 class SimulatorFault(NestorError):
-    """A kernel did what CUDA leaves undefined. `reports` holds the faults, first seen first."""
+    """A kernel did what CUDA leaves undefined. `reports` holds the faults, first seen first.
+
+        @nt.jit(target="cuda-sim:checked", boundscheck=False)
+        def f(x, k):
+            return x[k]
+
+        f(np.ones(3), np.array([0, 7]))
+
+    The report names the kernel, the two accesses with their threads, and the Python lines. A fault of a program that Nestor
+    scheduled itself is a defect of Nestor: please report it.
+    """
 
     def __init__(self, launch: Launch, reports: Sequence[Fault]):
         self.reports = tuple(reports)

@@ -32,7 +32,21 @@ Payload = Any
 
 
 class StepFailure(PassFailure):
-    """A step of a schedule was refused: the message says which step, the notes say why."""
+    """A step of a schedule was refused: the message says which step, the notes say why.
+
+        @nt.jit
+        def f(x):
+            y = x.copy()
+            for i in range(1, len(x)):
+                y[i] = y[i - 1] + x[i]
+            return y
+
+        s = nt.schedule(f.lower(np.ones(64)))
+        s.parallel("i.1")
+
+    The notes name the two accesses that would change places, at their lines. `s.dependences()` prints all dependences, and
+    docs/schedules.md says of each primitive when it is legal; nothing has been done to the schedule.
+    """
 
 
 class State:

@@ -352,12 +352,18 @@ def _given(
         return {}
     targets = out if isinstance(out, tuple | list) else (out,)
     if len(targets) != len(results):
-        raise ShapeError(f"out= has {len(targets)} arrays for {len(results)} results that are computed")
+        raise ShapeError(
+            f"out= has {len(targets)} arrays for {len(results)} results that are computed",
+            hint="give an array for each result, of its shape and dtype: out=np.empty_like(y)",
+        )
     for target, k in zip(targets, results, strict=True):
         one, shape = outputs[k], shapes[k]
         if not isinstance(target, array_types):
             wanted = f"{array_types[0].__module__}.{array_types[0].__name__}"
-            raise DTypeError(f"out= must be an array ({wanted}), not {type(target).__name__}")
+            raise DTypeError(
+                f"out= must be an array ({wanted}), not {type(target).__name__}",
+                hint="give an array of the shape and dtype of the result",
+            )
         if one.allocated is None:
             _check_given(target, one, shape)
         if not getattr(target.flags, "writeable", True):

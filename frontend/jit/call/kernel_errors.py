@@ -80,7 +80,12 @@ def kernel_error(
     }
     text = entry.get("message") or texts.get(code, f"a kernel stopped with code {code}")
     text = text.replace(VALUE, str(value))
-    error = kinds.get(code, UnsupportedError)(text, place)
+    ways_out = {
+        ZERO_DIVISION_ERROR: "test the divisor before; np.divide gives inf or nan, as divisions of arrays do",
+        MEMORY_ERROR: "low.memory_analysis() says what takes how much",
+        UNBOUND_LOCAL_ERROR: "give it a value on each path to here",
+    }
+    error = kinds.get(code, UnsupportedError)(text, place, hint=ways_out.get(code))
     if code == ASSERTION_ERROR and not entry.get("message"):
         error.args = ()
     return error

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ....dialects.tracebacks import boundary
 from ....runtime.cuda.device_arrays import ALIGNMENT, fresh
 from ...interface.argument_types import ArgumentType
 from ..call.invoke import Invocation
@@ -40,6 +41,7 @@ class CudaFunction(JitFunction):
         super().__init__(function, **options)
         self._planned: dict[Any, PlannedCall | None] = {}
 
+    @boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         self._look_again()
         cupy = loaded_cupy()

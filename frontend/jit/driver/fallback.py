@@ -105,7 +105,7 @@ class Fallback:
         self._said.add(why)
         self._log("compile", f"runs in Python: {why.splitlines()[0]}")
         warnings.warn(
-            f"{self._name} is not compiled, and runs in Python: {why}", RuntimeWarning, stacklevel=3
+            f"{self._name} is not compiled, and runs in Python: {why}", RuntimeWarning, stacklevel=4
         )
 
 

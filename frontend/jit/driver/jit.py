@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, overload
 
+from ....dialects.tracebacks import boundary
 from ...interface.errors import DTypeError
 from .jit_function import JitFunction
 
@@ -20,6 +21,7 @@ def jit(function: Callable[P, R], **options: Unpack[JitOptions]) -> Jitted[P, R]
 def jit(function: None = None, **options: Unpack[JitOptions]) -> Callable[[Callable[P, R]], Jitted[P, R]]: ...
 
 
+@boundary
 def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Compile a NumPy function: `@nt.jit`, `@nt.jit(dynamic=True)`, or `nt.jit(f, target="cuda-sim")`.
 
@@ -41,7 +43,7 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     if unknown := [name for name in options if name not in known]:
         raise DTypeError(f"nt.jit has no option '{unknown[0]}'", hint=f"its options: {', '.join(known)}")
     if function is None:
-        return lambda f: jit(f, **options)
+        return boundary(lambda f: jit(f, **options))
     if options.get("target") == "cuda":
         from .cuda_call import CudaFunction
 

@@ -9,6 +9,7 @@ import ast
 import functools
 import itertools
 import operator
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from types import MethodType
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....dialects.diagnostic import NestorError
+from ....dialects.tracebacks import boundary, leave
 from ....runtime.collector import collector_paused
 from ....runtime.cpu import fast_call
 from ...interface.argument_types import (
@@ -152,8 +154,17 @@ class JitFunction(Specialiser, CallArguments, Pickled):
             self._take_signature()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._fallback is None:
-            return self._call(args, kwargs)
+        try:
+            if self._fallback is None:
+                return self._call(args, kwargs)
+            return self._call_or_fall_back(args, kwargs)
+        except Exception as error:
+            leave(error, sys._getframe(1))
+            raise
+
+    def _call_or_fall_back(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Answer a call by a program, or by the plain function where there is none."""
+        assert self._fallback is not None
         try:
             return self._call(args, dict(kwargs))
         except Unserved as unserved:
@@ -406,7 +417,8 @@ class JitFunction(Specialiser, CallArguments, Pickled):
 
     def _misfit(self, error: TypeError) -> DTypeError:
         place = definition_of(self.function) if hasattr(self.function, ABOUT) else None
-        return DTypeError(f"{self.function.__name__}() {error}", place)
+        name = self.function.__name__
+        return DTypeError(f"{name}() {error}", place, hint=f"its parameters: {name}{self.signature}")
 
     def _signature_key(self, names: Sequence[str], values: Sequence[Any]) -> Any:
         """What decides which specialisation runs, cheaply."""
@@ -617,6 +629,7 @@ class JitFunction(Specialiser, CallArguments, Pickled):
 
     # ---- stages -------------------------------------------------------------------------------------
 
+    @boundary
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """The function lowered to nt for these arguments (arrays, numbers, or `nt.spec`s), without running it."""
         with COMPILING:
@@ -650,6 +663,7 @@ class JitFunction(Specialiser, CallArguments, Pickled):
             counts["plain"] = self._fallback.calls
         return counts
 
+    @boundary
     def explain(self, *args: Any, **kwargs: Any) -> str:
         """Text: which specialisation serves these arguments, what it assumes, what was compiled and why.
 

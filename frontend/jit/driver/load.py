@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 
+from ....dialects.tracebacks import boundary
 from .lowered import Compiled
 from .saved import read
 
 
+@boundary
 def load(path: str | os.PathLike[str]) -> Compiled:
     """The program that `compiled.save` wrote to a file: call it as the compiled function.
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ....dialects.diagnostic import NestorError
+from ....dialects.tracebacks import boundaries
 from ...interface.argument_types import ArgumentType, binding, static_type
 from ...interface.errors import DTypeError, NotPickledError, UnsupportedError
 from ...interface.pickling import OneValue
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from .schedule_steps import Schedule
 
 
+@boundaries
 class Lowered(OneValue):
     """A function at the nt level, for one specialisation."""
 
@@ -90,6 +92,7 @@ class Lowered(OneValue):
         return make(self.owner, self.program, kernel, engine)
 
 
+@boundaries
 class Compiled(OneValue):
     """A compiled specialisation. Call it with arguments of the types it was lowered for."""
 
@@ -265,6 +268,7 @@ def _unpickled(data: bytes) -> Compiled | Refused:
     return Compiled(owner, program, kernel, kernel.engine)
 
 
+@boundaries
 class CompiledCuda(Compiled):
     """A specialisation compiled for a GPU; calling it needs one, looking at it does not."""
 

@@ -123,7 +123,7 @@ class SavedFunction(CallArguments):
         return self._writes_arguments
 
     def _misfit(self, error: TypeError) -> DTypeError:
-        return DTypeError(f"{self.name}() {error}")
+        return DTypeError(f"{self.name}() {error}", hint=f"its parameters: {self.name}{self.signature}")
 
     def _with_inputs(self, leaves: Leaves, inputs: Inputs) -> Leaves:
         """The leaves of a call: saved programs take nothing from outside."""

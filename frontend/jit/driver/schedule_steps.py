@@ -28,6 +28,8 @@ from ....dialects.diagnostic import NestorError
 from ....dialects.parse import parse_module
 from ....dialects.schedule.ops import SequenceOp
 from ....dialects.schedule.table import BUFFER, LOOP, PRIMITIVES, STATEMENT, Primitive
+from ....dialects.tracebacks import boundaries, boundary
+from ....dialects.verifier import verify
 from ....transforms.nest.cleanup.print_dependences import dependence_report
 from ....transforms.schedule.apply_schedule import load_sequences, sequences_in
 from ....transforms.schedule.automatic import record
@@ -37,6 +39,7 @@ from ...interface.errors import DTypeError
 from ...interface.program_parts import Program
 
 
+@boundaries
 class Handle:
     """Loops, statements or buffers of a schedule: what its steps take and give. Usually one; a tail may be none."""
 
@@ -57,6 +60,7 @@ class Handle:
             return f"<{kind}, replaced by a later step>"
 
 
+@boundaries
 class Schedule:
     """Steps, and the nests they were done to. One method a primitive: docs/schedules.md describes each.
 
@@ -212,7 +216,7 @@ def _method(row: Primitive) -> Callable[..., Any]:
 
 
 for _row in PRIMITIVES.values():
-    setattr(Schedule, _row.name, _method(_row))
+    setattr(Schedule, _row.name, boundary(_method(_row)))
 
 
 # ---- making and reading schedules -------------------------------------------------------------------
@@ -239,7 +243,7 @@ def nest_of(
         module = lowered_copy(source.module, (pipeline,))
         function = function or source.name
     elif isinstance(source, ModuleOp | str):
-        module = parse_module(source, "<schedule>") if isinstance(source, str) else source.clone()
+        module = _read(source) if isinstance(source, str) else source.clone()
     else:
         raise DTypeError(
             f"a schedule is of a lowered program, or of nest-level IR, not of {source!r}",
@@ -252,6 +256,13 @@ def nest_of(
             "a schedule is of one function", hint=f"name one: function=...; functions here: {names}"
         )
     return found[0]
+
+
+def _read(text: str) -> ModuleOp:
+    """A module of nest-level IR, which a user wrote."""
+    module = parse_module(text, "<schedule>")
+    verify(module)
+    return module
 
 
 def sequences_of(source: Schedule | SequenceOp | str | Path) -> list[SequenceOp]:

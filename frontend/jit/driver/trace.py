@@ -17,6 +17,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+from ....dialects.tracebacks import boundary
 from ....runtime.collector import collector_paused
 from ...interface.errors import DTypeError
 from ...interface.forwarders import forwarder
@@ -62,11 +63,12 @@ class TracedFunction(JitFunction):
             self._compile_for(self._types(names, values, groups), values)
 
 
+@boundary
 def trace(function: Callable[..., Any] | None = None, *specs: Any, **options: Any) -> Any:
     """Compile a function by running it on symbolic arrays: `nt.trace(f)`, or `nt.trace(f, *specs)` for arguments that
     are known now. Options are those of `nt.jit`."""
     if function is None:
-        return lambda f: TracedFunction(f, **options)
+        return boundary(lambda f: TracedFunction(f, **options))
     traced = TracedFunction(function, **options)
     if specs:
         traced.compile_for(*specs)

@@ -166,7 +166,11 @@ _OF_NUMPY = frozenset([one for one in vars(np).values() if isinstance(one, np.uf
 def call_ufunc(graph: Graph, ufunc: np.ufunc, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """`ufunc(*args, dtype=, out=, where=, casting=, order=)`; an operand too many is `out`, as in NumPy."""
     if ufunc not in _OF_NUMPY:
-        raise graph.error(UnsupportedError, f"the ufunc '{ufunc.__name__}' is not one of NumPy's")
+        raise graph.error(
+            UnsupportedError,
+            f"the ufunc '{ufunc.__name__}' is not one of NumPy's",
+            "call it as it is: nt.custom_call(f, x, result=nt.spec(x.shape, x.dtype))",
+        )
     dtype = dtype_of(graph, kwargs.pop("dtype", None))
     out = _given(kwargs.pop("out", args[ufunc.nin] if len(args) == ufunc.nin + 1 else None))
     mask = _given(kwargs.pop("where", None), True)

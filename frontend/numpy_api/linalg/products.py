@@ -67,6 +67,7 @@ def _gufunc(graph: Graph, name: str, a: Value, b: Value, core: tuple[int, int]) 
             ShapeError,
             f"{name}: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature "
             f"{_SIGNATURES[name]} (size {_size(right[inner])} is different from {_size(left[-1])})",
+            "the last axis of the first operand is summed with the last but one of the second: x.T, np.swapaxes",
         )
     outer = broadcast_extents(graph, [left[: len(left) - core[0]], right[: len(right) - core[1]]])
     if graph.island is None:

@@ -268,7 +268,9 @@ def _inferred_unknown(graph: Graph, old: Extents, new: Extents, holes: list[int]
 def _cannot(graph: Graph, old: Extents, new: Extents) -> Exception:
     total = prod(e.witness() or 0 for e in old)
     return graph.error(
-        ShapeError, f"cannot reshape array of size {total} into shape {shape_text(new)}".replace(", ", ",")
+        ShapeError,
+        f"cannot reshape array of size {total} into shape {shape_text(new)}".replace(", ", ","),
+        f"the array has the shape {shape_text(old)}; -1 stands for what is left: x.reshape(-1, 2)",
     )
 
 

@@ -121,6 +121,27 @@ def test_a_fresh_array_is_filled_and_written_in_the_result():
     assert out.tolist() == [0, 0, 0, 1, 0, 0, 0, 0]
 
 
+def test_an_argument_that_is_read_as_it_was_beside_its_written_copy_is_copied_once():
+    """y = x.copy(); for i: y[i + 1] = y[i] + x[i + 1]"""
+    function = nest("""
+    func.func @f(%x: tensor<8xf64>) -> tensor<8xf64> {
+      %y = nt.loops ins(%x : tensor<8xf64>) outs(%x : tensor<8xf64>) {
+      ^bb0(%m: memref<8xf64>, %o: memref<8xf64>):
+        nest.for "i" %i = 0 to 7 {
+          %a = nest.load %o[%i] : memref<8xf64>
+          %b = nest.load %m[%i + 1] : memref<8xf64>
+          %s = arith.addf %a, %b : f64
+          nest.store "y" %s, %o[%i + 1] : memref<8xf64>
+        }
+      }
+      func.return %y : tensor<8xf64>
+    }""")
+    x, out = np.arange(8.0), np.empty(8)
+    run_nest(function, [x, out])
+    assert count_copies(function) == 1
+    assert out.tolist() == np.cumsum(np.arange(8.0)).tolist() and x.tolist() == np.arange(8.0).tolist()
+
+
 def test_arguments_constants_and_duplicates_as_results():
     function = nest("""
     func.func @f(%a: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<3x2xf32>, tensor<2x3xf32>, tensor<2xi32>) {

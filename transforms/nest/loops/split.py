@@ -64,7 +64,11 @@ Tail = Literal["remainder", "mask", "clamp", "perfect"]
 def why_not_split(loop: ForOp, factor: int, tail: Tail = "remainder") -> NestorError | None:
     """The diagnostic that refuses the split, None when it is legal."""
     if factor < 1:
-        return fail(loop, f'cannot split the loop "{loop.label}" by {factor}: the factor must be positive')
+        return fail(
+            loop,
+            f'cannot split the loop "{loop.label}" by {factor}: the factor must be positive',
+            hint="a factor is the number of iterations of the new inner loop",
+        )
     if (refusal := refuse_marked(loop, "split")) is not None:
         return refusal
     if len(loop.lower) != 1:

@@ -48,9 +48,9 @@ def why_not_independent(
     first = (dependences or Dependences(loop)).first_carried(loop)
     if first is None:
         return None
-    hint = (
-        "nest-rfactor gives each iteration an accumulator of its own" if first.kind == "reduction" else None
-    )
+    hint = "another loop of the nest may be independent: s.dependences() prints which carries what"
+    if first.kind == "reduction":
+        hint = "nest-rfactor gives each iteration an accumulator of its own"
     return fail(
         loop,
         f'cannot {action} the loop "{loop.label}": {first.describe()}',
