@@ -79,19 +79,21 @@ __all__ = ["__version__", *_PUBLIC, *_MODULES]
 
 
 def __getattr__(name: str):
+    place = _MODULES.get(name) or _PUBLIC.get(name)
+    if (
+        place is None
+    ):  # before any import: pytest asks for names of its own, by a folder that may have any name
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
     from .runtime.collector import collector_paused
 
-    place = _MODULES.get(name) or _PUBLIC.get(name)
-    if place is not None:
-        with collector_paused():
-            module = import_module(place, __name__)
-        if name in _MODULES:
-            return module
-        globals()[name] = value = getattr(module, name)
-        return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    with collector_paused():
+        module = import_module(place, __name__)
+    if name in _MODULES:
+        return module
+    globals()[name] = value = getattr(module, name)
+    return value
 
 
 def __dir__():

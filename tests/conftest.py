@@ -26,7 +26,9 @@ def pytest_collection_finish(session):
 
 @pytest.fixture
 def collected_quickly():
-    """For tests that collect garbage: what other tests have left is not looked through, which takes seconds each time."""
+    """For tests that collect garbage: what other tests have left is not looked through, which takes seconds each time.
+
+    It stays frozen: to unfreeze would give the modules and tests back to the collector, which then collects seldom.
+    """
+    gc.collect()
     gc.freeze()
-    yield
-    gc.unfreeze()
