@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,10 +16,10 @@ from places import ROOT
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
-@pytest.fixture
-def checkout(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the tree, without what was built or made by runs."""
-    copy = tmp_path / "nestor"
+    copy = tmp_path_factory.mktemp("new") / "nestor"
     ignored = shutil.ignore_patterns(
         ".*", "__pycache__", "*.egg-info", "build", "results", "Output", "demo-output"
     )
@@ -28,11 +28,27 @@ def checkout(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def checkout(copy: Path) -> Iterator[Path]:
+    """The copy, which is as it was afterwards: all modules that did not change stay compiled, beside it."""
+    before = {path: (path.stat(), path.read_bytes()) for path in copy.rglob("*") if path.is_file()}
+    yield copy
+    for path in copy.rglob("*"):
+        if path.is_file() and path not in before:
+            path.unlink()
+    for path, (was, text) in before.items():
+        if path.read_bytes() != text:
+            path.write_bytes(text)
+            os.utime(path, ns=(was.st_atime_ns, was.st_mtime_ns))
+
+
+@pytest.fixture
 def run(checkout: Path) -> Run:
     """Runs a module of Python in the copy; `nestor` is the copy."""
 
     def run_module(*arguments: str) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "PYTHONPATH": str(checkout.parent), "PYTHONDONTWRITEBYTECODE": "1"}
+        compiled = str(checkout.parent / "compiled")
+        environment = {**os.environ, "PYTHONPATH": str(checkout.parent), "PYTHONPYCACHEPREFIX": compiled}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         return subprocess.run(
             [sys.executable, "-m", *arguments], cwd=checkout, env=environment, capture_output=True, text=True
         )
