@@ -96,12 +96,18 @@ def _base(node: ast.ImportFrom, package: list[str]) -> list[str]:
     return (node.module or "").removeprefix("nestor.").split(".") if "nestor" in (node.module or "") else []
 
 
-def _run_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
-            continue
-        yield child
-        yield from _run_nodes(child)
+def _run_nodes(tree: ast.Module) -> Iterator[ast.AST]:
+    """The statements, without those for type checkers, and the clauses that hold some; no import is in an expression."""
+    todo: list[ast.AST] = [tree]
+    while todo:
+        node = todo.pop()
+        yield node
+        if not isinstance(node, ast.If) or not _is_for_type_checkers(node):
+            todo += [one for one in reversed([*ast.iter_child_nodes(node)]) if not isinstance(one, ast.expr)]
+
+
+def _is_for_type_checkers(node: ast.If) -> bool:
+    return any("TYPE_CHECKING" in (vars(n).get("id"), vars(n).get("attr")) for n in ast.walk(node.test))
 
 
 def _dotted(path: Path, root: Path) -> str:

@@ -45,6 +45,9 @@ def modules_of(root: Path) -> dict[str, Path]:
     return {".".join(p.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): p for p in paths}
 
 
+MODULES = modules_of(ROOT)
+
+
 def imports_of(root: Path) -> dict[str, set[str]]:
     """What each module imports, wherever in it the import stands; texts that it hands to `import_module` count.
 
@@ -53,11 +56,12 @@ def imports_of(root: Path) -> dict[str, set[str]]:
     """
     modules = modules_of(root)
     graph = {name: set(house.imported_modules(name, path, modules)) for name, path in modules.items()}
-    texts = {name: _modules_named_in(name, path, modules) for name, path in modules.items()}
     for name, path in modules.items():
         if "import_module(" in path.read_text():
             tables = {name, *(graph[name] & {"dialects.schedule.table"})}
-            graph[name] |= {target for table in tables for target in texts[table]}
+            graph[name] |= {
+                one for table in tables for one in _modules_named_in(table, modules[table], modules)
+            }
     return {name: targets & set(modules) - {name} for name, targets in graph.items()}
 
 
@@ -98,16 +102,15 @@ def test_rooms_keep_away_from_others(graph, room):
     wrong = {
         (name, target)
         for name in inside
-        for target in graph[name] | _foreign(name)
+        for target in graph[name] | _foreign(MODULES[name])
         if any(is_in(target, other) for other in NEVER_IMPORT[room])
     }
     assert not wrong
 
 
-def _foreign(name: str) -> set[str]:
+def _foreign(path: Path) -> set[str]:
     """The top-level packages of others that a module imports."""
-    tree = ast.parse(modules_of(ROOT)[name].read_text())
-    nodes = list(ast.walk(tree))
+    nodes = list(ast.walk(ast.parse(path.read_text())))
     plain = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     return plain | {
         node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and not node.level
@@ -200,7 +203,7 @@ def changes_in(tree: ast.AST) -> set[int]:
 
 
 def test_analysis_changes_no_ir():
-    paths = {name: path for name, path in modules_of(ROOT).items() if is_in(name, "analysis")}
+    paths = {name: path for name, path in MODULES.items() if is_in(name, "analysis")}
     found = {name: changes_in(ast.parse(path.read_text())) for name, path in paths.items()}
     assert not {name: lines for name, lines in found.items() if lines}
 
@@ -216,13 +219,13 @@ x = op.operands[0]"""
 
 
 def test_folders_are_not_crowded():
-    folders = {path.parent for path in modules_of(ROOT).values()}
+    folders = {path.parent for path in MODULES.values()}
     counts = {str(folder.relative_to(ROOT)): len([*folder.glob("*.py")]) for folder in folders}
     assert not {folder: count for folder, count in counts.items() if count > FILES_OF_A_FOLDER}
 
 
 def test_each_folder_says_what_lives_there():
-    folders = {path.parent for path in modules_of(ROOT).values()}
+    folders = {path.parent for path in MODULES.values()}
     docs = {}
     for folder in folders:
         inside = folder / "__init__.py"

@@ -155,11 +155,16 @@ def changes(text: str) -> list[str]:
             if is_set and root(node.args[0]) in foreign and not isinstance(node.args[0], ast.Subscript):
                 found.append(ast.unparse(node))
             is_mutator = isinstance(function, ast.Attribute) and function.attr in MUTATORS
-            if is_mutator and ast.unparse(function.value) in (*TABLES, "vars(builtins)"):
+            of = function.value if is_mutator else function
+            may_be = is_mutator and (
+                isinstance(of, ast.Call) or root(of) == "sys"
+            )  # to write a text takes long
+            if may_be and ast.unparse(of) in (*TABLES, "vars(builtins)"):
                 found.append(ast.unparse(node))
             continue
         for target in targets:
-            of_table = isinstance(target, ast.Subscript) and ast.unparse(target.value) in TABLES
+            is_item = isinstance(target, ast.Subscript) and root(target) == "sys"
+            of_table = is_item and ast.unparse(target.value) in TABLES
             of_module = isinstance(target, ast.Attribute) and root(target) in foreign
             if of_table or of_module:
                 found.append(ast.unparse(node))
@@ -182,6 +187,7 @@ def test_nothing_foreign_is_assigned_to():
         "import sys\nsys.modules['x'] = 3",
         "import sys\ndel sys.modules['x']",
         "import sys\nsys.meta_path.insert(0, x)",
+        "import builtins\nvars(builtins).update(x=3)",
         "import builtins\nbuiltins.__import__ = f",
         "import dataclasses as d\nd._init_fn = f",
         "from xdsl.ir import Attribute\nAttribute.__post_init__ = f",
