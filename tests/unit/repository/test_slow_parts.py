@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from sampling import pytest_collection_modifyitems
+from sampling import chosen, pytest_collection_modifyitems
 from slow_parts import OVER, in_turn, not_reached
 
 FILES = ["unit/a.py", "unit/a.py", "programs/whole/w.py", "unit/b.py", "unit/c.py", "unit/a.py"]
@@ -36,12 +36,16 @@ class Case:
 
     def __init__(self, name: str, case: int, *markers: str):
         self.nodeid, self.originalname = f"tests/a.py::{name}[{case}]", name
+        self.callspec = SimpleNamespace(params={"case": case})
         self.markers = dict.fromkeys(markers)
         if "one_of" in self.markers:
             self.markers["one_of"] = SimpleNamespace(args=(3,))
 
     def get_closest_marker(self, name):
         return SimpleNamespace() if self.markers.get(name, 0) is None else self.markers.get(name)
+
+    def iter_markers(self, name):
+        return iter(())
 
     def add_marker(self, name):
         self.markers[name] = None
@@ -54,3 +58,13 @@ def test_of_the_cases_of_a_test_some_are_quick():
     assert [c.nodeid.partition("::")[2] for c in cases if c.get_closest_marker("slow") is None] == [
         "f[0]", "f[3]", "f[6]", "g[0]", "h[0]", "h[1]",
     ]  # fmt: skip
+
+
+def test_of_a_grid_the_diagonals_are_quick():
+    grid = [{"f": f, "target": target} for f in "abcd" for target in ("cpu", "interp")]
+    assert [tuple(grid[k].values()) for k in sorted(chosen(grid, 2))] == [
+        ("a", "cpu"), ("b", "interp"), ("c", "cpu"), ("d", "interp"),
+    ]  # fmt: skip
+    small = [{"f": f, "target": target} for f in "ab" for target in ("cpu", "interp")]
+    assert chosen(small, 3) == {0, 3}
+    assert chosen([{}], 3) == {0}
