@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from agreement import agrees
 
+pytestmark = pytest.mark.one_of(2)
+
 INTEGERS = [np.dtype(f"{kind}{size}") for kind in "iu" for size in (1, 2, 4, 8)]
 
 

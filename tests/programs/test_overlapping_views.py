@@ -13,6 +13,8 @@ from nestor.frontend.interface.errors import ShapeError, UnsupportedError
 from overlapping_views import Memory, memory, program
 from sampling import seeds
 
+pytestmark = pytest.mark.one_of(2)
+
 CALLS = 4
 """With each pattern of overlap."""
 

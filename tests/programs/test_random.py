@@ -9,6 +9,8 @@ from agreement import agrees
 from nestor import random
 from nestor.dialects.special import philox_words
 
+pytestmark = pytest.mark.one_of(2)
+
 TARGETS = ["cpu", "cuda-sim", "interp"]
 each_target = pytest.mark.parametrize("target", TARGETS)
 each_dtype = pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64], ids=lambda d: d.__name__)

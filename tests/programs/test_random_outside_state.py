@@ -20,6 +20,8 @@ import numpy as np
 import pytest
 from sampling import seeds
 
+pytestmark = pytest.mark.one_of(2)
+
 X = np.linspace(0.5, 2.0, 4)
 PROGRAMS, AT_ONCE, STEPS = 1000, 20, 5
 

@@ -6,6 +6,8 @@ import nestor as nt
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.one_of(3)
+
 
 def with_a_count(x, y, tol):
     n = 0

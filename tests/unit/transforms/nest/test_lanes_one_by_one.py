@@ -10,6 +10,8 @@ from nestor.transforms.nest.mapping.vectorize import vectorize
 from parsed import parse_module
 from test_nest_lowering import run_on_cpu
 
+pytestmark = pytest.mark.one_of(3)
+
 DIAGONAL = """
 func.func @f(%x: memref<?x?xf32>, %y: memref<?x?xf32>, %n: index, %m: index) {
   nest.for "i" %i = 0 to %n {
