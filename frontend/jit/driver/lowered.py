@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ....dialects.diagnostic import NestorError
@@ -19,6 +19,7 @@ from .adoption import LeavesOfLibrary
 from .refused_program import Refused
 
 if TYPE_CHECKING:
+    from ....analysis.costs.program_costs import CostAnalysis
     from ....runtime.cuda.kernel_resources import KernelResources
     from ....runtime.cuda_sim.faults import Fault
     from ....runtime.cuda_sim.report import ProfileReport
@@ -66,6 +67,18 @@ class Lowered(OneValue):
         from .derivative_picture import derivative_svg
 
         return derivative_svg(self.program.module)
+
+    def cost_analysis(self, extents: Mapping[str, int | Sequence[int]] | None = None) -> CostAnalysis:
+        """What a call costs: floating-point operations, and the bytes that its nests have to read and write; print it.
+
+        `extents` gives numbers for what is open in the program: shapes by the names of arrays (`{"x": (100, 50)}`),
+        extents by their own names (`{"x_0": 100}`), integers by the names of arguments. What only the run knows (rounds
+        of a `while` loop, branches that data decides) is not counted: numbers are then least ones, and the result says
+        why. Raises UnsupportedError where an extent is missing, or is none that the program is for.
+        """
+        from .inspection import cost_analysis
+
+        return cost_analysis(self.program, extents)
 
     def schedule(self, target: str | None = None) -> Schedule:
         """The schedule in use for a target (`cpu` or `cuda`): to print, to go on with, to save and edit."""

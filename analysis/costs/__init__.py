@@ -1,0 +1,1 @@
+"""What programs cost for given extents: operations, traffic, memory. Changes no IR; imports `dialects` and `analysis`."""
