@@ -15,6 +15,9 @@ from typing import Any, NamedTuple
 LINE_BYTES = 64
 """A cache line of every processor described here; the lowering of prefetches counts on it, too."""
 
+STACK_LIMIT = 1 << 16
+"""Bytes: a larger `memref.alloca` is taken from the heap, for threads have small stacks."""
+
 ACCESS_BYTES = 16
 """What a thread of a GPU moves in one access at most: every architecture from sm_80 on."""
 

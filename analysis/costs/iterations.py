@@ -65,6 +65,13 @@ def variable(loop: ForOp | scf.ForOp) -> SSAValue:
     return loop.body.block.args[0]
 
 
+def _sizes_of(buffer: SSAValue) -> Sequence[SSAValue]:
+    """The sizes that a buffer is allocated with, where its type does not say them."""
+    if isinstance(buffer.owner, AllocOp):
+        return buffer.owner.sizes
+    return buffer.owner.dynamic_sizes if isinstance(buffer.owner, memref.AllocOp | memref.AllocaOp) else ()
+
+
 def place(op: Operation) -> str:
     """` at line 7` of an operation, for messages; empty where it is not known."""
     found = op_location(op)
@@ -84,7 +91,7 @@ class Extents:
         if buffer in self._shapes:
             return tuple(self._shapes[buffer])
         assert isinstance(buffer.type, MemRefType)
-        sizes = iter(buffer.owner.sizes if isinstance(buffer.owner, AllocOp) else ())
+        sizes = iter(_sizes_of(buffer))
         found = [n if n >= 0 else self.value(next(sizes, None), {}) for n in buffer.type.get_shape()]
         if not all(isinstance(n, int | np.integer) for n in found):
             raise NotKnown(f"the size of '{buffer.name_hint or 'a buffer'}' is known when it runs")
@@ -144,7 +151,7 @@ class Extents:
         if isinstance(value, BlockArgument):
             loop = value.owner.parent_op()
             is_variable = isinstance(loop, ForOp | scf.ForOp) and variable(loop) is value
-            found = frozenset([value]) if is_variable else frozenset()
+            found = frozenset([value]) if is_variable or isinstance(loop, scf.ParallelOp) else frozenset()
         else:
             op = value.owner
             assert isinstance(op, Operation)

@@ -5,7 +5,8 @@ tensor<?x4xf64> {nt.dims = ["n", 4]}     32 * n
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import ast
+from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr
@@ -69,9 +70,58 @@ class Amount:
         """The amount, where no extent is unknown."""
         return self.terms.get((), 0) if set(self.terms) <= {()} else None
 
+    def value(self, numbers: Mapping[str, int]) -> int | None:
+        """The amount for extents; None where more must be known than they."""
+        total = 0
+        for names, count in self.terms.items():
+            for name in names:
+                factor = _value_of(ast.parse(name, mode="eval").body, numbers) if "?" not in name else None
+                if factor is None:
+                    return None
+                count *= factor
+            total += count
+        return total
+
     def __str__(self) -> str:
         ordered = sorted(self.terms.items(), key=lambda term: (not term[0], term[0]))
         return " + ".join(" * ".join([str(count), *names]) for names, count in ordered) or "0"
+
+
+_FUNCTIONS: dict[str, Callable[[int, int], int]] = {
+    "max": max,
+    "min": min,
+    "ceildiv": lambda one, other: -(-one // other),
+}
+_OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: int.__add__,
+    ast.Sub: int.__sub__,
+    ast.Mult: int.__mul__,
+    ast.FloorDiv: int.__floordiv__,
+    ast.Mod: int.__mod__,
+}
+
+
+def _value_of(text: ast.expr, numbers: Mapping[str, int]) -> int | None:
+    """What an expression in names of extents is, as `Sizes` writes it."""
+    if isinstance(text, ast.Constant):
+        return text.value if isinstance(text.value, int) else None
+    if isinstance(text, ast.Name):
+        return numbers.get(text.id)
+    if isinstance(text, ast.UnaryOp) and isinstance(text.op, ast.USub):
+        inner = _value_of(text.operand, numbers)
+        return None if inner is None else -inner
+    if isinstance(text, ast.BinOp):
+        form, sides = _OPERATORS.get(type(text.op)), [text.left, text.right]
+    elif isinstance(text, ast.Call) and isinstance(text.func, ast.Name):
+        form, sides = _FUNCTIONS.get(text.func.id), text.args
+    else:
+        return None
+    known = [_value_of(one, numbers) for one in sides]
+    if form is None or len(known) != 2 or known[0] is None or known[1] is None:
+        return None
+    if form in (int.__floordiv__, int.__mod__) and not known[1]:
+        return None
+    return form(known[0], known[1])
 
 
 class Sizes:

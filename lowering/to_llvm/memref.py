@@ -31,6 +31,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation, SSAValue
 
+from ...analysis.machine import STACK_LIMIT
 from ...dialects.attributes import NONTEMPORAL
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.ext import llvm_intrinsics as intr
@@ -38,9 +39,6 @@ from ...dialects.ext.memref import PrefetchOp
 from ..abi.error_codes import MEMORY_ERROR
 from .builder import FunctionBuilder, Handler
 from .types import PTR, UNIT, MemRef, Size, byte_size, lower_element
-
-STACK_LIMIT = 1 << 16
-"""Bytes: a larger `memref.alloca` is taken from the heap, for threads have small stacks."""
 
 
 def layout_strides(op: Operation, type_: MemRefType) -> tuple[int | None, ...] | None:

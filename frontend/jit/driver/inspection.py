@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, MemRefType, StringAttr
+import numpy as np
+from xdsl.dialects.builtin import MemRefType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from ....analysis.costs.iterations import Extents
 from ....analysis.costs.program_costs import CostAnalysis, cost_of
-from ....dialects.attributes import DIMS
+from ....analysis.costs.program_memory import MemoryAnalysis, ValueMemory, allocated_by, element_name
+from ....analysis.tensor.amounts import Amount
+from ....dialects.attributes import NT_WRITES_ARG
+from ....dialects.diagnostic import SourceLocation, op_location
 from ...interface.argument_types import ArgumentType
 from ...interface.errors import UnsupportedError
+from ..specialise.stages import lowered_copy
 from .explain_derivatives import Halves
 
 if TYPE_CHECKING:
@@ -30,6 +36,110 @@ def cost_analysis(program: Program, given: Given | None) -> CostAnalysis:
     numbers = numbers_for(program, given)
     function = function_of(Halves(program.module).lowered(), program.name)
     return cost_of(function, program.name, extents_of(program, function, numbers), numbers)
+
+
+def memory_analysis(
+    program: Program, given: Given | None, threads: int | None, target: str, machine: str | None
+) -> MemoryAnalysis:
+    """What a call of a program takes in memory. Raises UnsupportedError where extents are missing or do not fit."""
+    from ....runtime.cpu.threads import get_num_threads
+
+    numbers = numbers_for(program, given)
+    is_gpu = target.startswith("cuda")
+    threads = 1 if is_gpu else get_num_threads() if threads is None else threads
+    lowered = lowered_copy(program.module, ("cuda-small" if is_gpu else "cpu-to-scf",), machine=machine)
+    function = function_of(lowered, program.name)
+    extents = extents_of(program, function, numbers)
+    found = allocated_by(lowered, function, extents, threads, is_gpu)
+    reasons = dict.fromkeys(found.reasons)
+    values = [
+        *_arguments(program, numbers),
+        *_results(program, function, numbers, reasons),
+        *found.values,
+        *_tape(program, numbers, reasons),
+    ]
+
+    def sum_of(kind: str) -> int:
+        return sum(one.bytes * one.copies for one in values if one.kind == kind)
+
+    return MemoryAnalysis(
+        program.name,
+        numbers,
+        threads,
+        arguments=sum_of("argument"),
+        results=sum_of("result"),
+        temporaries=sum_of("temporary"),
+        peak=found.peak,
+        stack=sum_of("stack"),
+        tape=sum_of("tape"),
+        values=tuple(values),
+        reasons=tuple(reasons),
+    )
+
+
+def _arguments(program: Program, numbers: Mapping[str, int]) -> Iterator[ValueMemory]:
+    for one in program.arguments:
+        if one.kind == "array" and one.dtype is not None:
+            shape = [e if isinstance(e, int) else numbers[e or ""] for e in one.extents]
+            yield _array(one.name, "argument", one.dtype, shape, None)
+
+
+def _results(
+    program: Program, function: FuncOp, numbers: Mapping[str, int], reasons: dict[str, None]
+) -> Iterator[ValueMemory]:
+    arguments = function.body.blocks[0].args
+    places = _places_of_results(program)
+    for k, output in enumerate(program.outputs):
+        if output.kind in ("tag", "told"):  # numbers for the caller's side of the call, no results
+            continue
+        name = arguments[len(arguments) - len(program.outputs) + k].name_hint or "result"
+        try:
+            if output.allocated is not None:
+                raise KeyError
+            shape = [one.value(numbers) for one in output.extents]
+        except KeyError:
+            reasons[f"the result '{name}': only the run knows its extents"] = None
+            continue
+        yield _array(name, "result", output.dtype, shape, places[k] if k < len(places) else None)
+
+
+def _places_of_results(program: Program) -> list[SourceLocation | None]:
+    """Where the results of a program are computed that are no arguments."""
+    function = function_of(program.module, program.name)
+    end = function.body.blocks[-1].last_op
+    attributes = function.res_attrs.data if function.res_attrs is not None else []
+    found: list[SourceLocation | None] = []
+    for k, value in enumerate(end.operands if end is not None else ()):
+        if k >= len(attributes) or NT_WRITES_ARG not in attributes[k].data:
+            found.append(op_location(value.owner) if isinstance(value.owner, Operation) else None)
+    return found
+
+
+def _array(
+    name: str, kind: str, dtype: np.dtype, shape: Sequence[int], where: SourceLocation | None
+) -> ValueMemory:
+    text = f"{dtype}[{', '.join(map(str, shape))}]"
+    file, line = (where.file, where.line) if where is not None else ("", 0)
+    return ValueMemory(name, kind, text, prod(shape) * dtype.itemsize, file, line)
+
+
+def _tape(program: Program, numbers: Mapping[str, int], reasons: dict[str, None]) -> Iterator[ValueMemory]:
+    """What derivatives keep, but for results, which are there anyway."""
+    for derivative in Halves(program.module).derivatives:
+        for kept in derivative.kept:
+            if kept.is_result:
+                continue
+            where = op_location(kept.op)
+            size = kept.bytes.value(numbers)
+            if size is None:
+                reasons[f"'{kept.name}' for the backward half of {derivative.name}: {kept.bytes} bytes"] = (
+                    None
+                )
+                continue
+            shape = [Amount.product(1, [e]).value(numbers) for e in kept.shape]
+            text = f"{element_name(kept.element)}[{', '.join(map(str, shape))}]"
+            file, line = (where.file, where.line) if where is not None else ("", 0)
+            yield ValueMemory(kept.name, "tape", text, size, file, line)
 
 
 def function_of(module: ModuleOp, name: str) -> FuncOp:
@@ -115,43 +225,26 @@ def extents_of(program: Program, function: FuncOp, numbers: Mapping[str, int]) -
     arguments = function.body.blocks[0].args
     shapes: dict[SSAValue, list[int]] = {}
     values: dict[SSAValue, int] = {}
-    for position, value in enumerate(arguments):
-        if position < len(passed) and passed[position].kind == "int" and passed[position].name in numbers:
-            values[value] = numbers[passed[position].name]
-        if (
-            isinstance(value.type, MemRefType)
-            and (shape := _known_shape(function, position, numbers)) is not None
-        ):
-            shapes[value] = shape
+    for one, value in zip(passed, arguments, strict=False):
+        if one.kind == "int" and one.name in numbers:
+            values[value] = numbers[one.name]
+        if isinstance(value.type, MemRefType):
+            sizes = [e if isinstance(e, int) else numbers[e or ""] for e in one.extents]
+            shapes[value] = _in_memory(value.type, sizes, one.order)
     first = len(arguments) - len(program.outputs)
     for value, output in zip(arguments[max(first, 0) :], program.outputs, strict=False):
-        if value in shapes or not isinstance(value.type, MemRefType):
+        if not isinstance(value.type, MemRefType):
             continue
         try:
             sizes = [one.value(numbers) for one in output.extents]
         except KeyError:  # an integer that the run knows
             continue
-        sizes = [sizes[axis] for axis in output.order] if output.order is not None else sizes
-        rank = len(value.type.get_shape())
-        if len(sizes) <= rank:  # the parts of complex numbers are an axis more
-            shapes[value] = [*sizes, *value.type.get_shape()[len(sizes) :]]
+        if output.allocated is None:
+            shapes[value] = _in_memory(value.type, sizes, output.order)
     return Extents(shapes, values)
 
 
-def _known_shape(function: FuncOp, position: int, numbers: Mapping[str, int]) -> list[int] | None:
-    kind = function.body.blocks[0].args[position].type
-    assert isinstance(kind, MemRefType)
-    shape = list(kind.get_shape())
-    if DYNAMIC_INDEX not in shape:
-        return shape
-    attributes = function.arg_attrs.data[position].data if function.arg_attrs is not None else {}
-    names = attributes.get(DIMS)
-    if not isinstance(names, ArrayAttr) or len(names.data) != len(shape):
-        return None
-    for axis, name in enumerate(names.data):
-        if shape[axis] == DYNAMIC_INDEX:
-            known = numbers.get(name.data) if isinstance(name, StringAttr) else None
-            if known is None:
-                return None
-            shape[axis] = known
-    return shape
+def _in_memory(kind: MemRefType, sizes: Sequence[int], order: Sequence[int] | None) -> list[int]:
+    """The shape of a buffer: axes in memory order, and one for the parts of complex numbers."""
+    there = [sizes[axis] for axis in order] if order is not None else list(sizes)
+    return [*there, *kind.get_shape()[len(there) :]]

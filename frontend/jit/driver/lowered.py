@@ -20,6 +20,7 @@ from .refused_program import Refused
 
 if TYPE_CHECKING:
     from ....analysis.costs.program_costs import CostAnalysis
+    from ....analysis.costs.program_memory import MemoryAnalysis
     from ....runtime.cuda.kernel_resources import KernelResources
     from ....runtime.cuda_sim.faults import Fault
     from ....runtime.cuda_sim.report import ProfileReport
@@ -79,6 +80,18 @@ class Lowered(OneValue):
         from .inspection import cost_analysis
 
         return cost_analysis(self.program, extents)
+
+    def memory_analysis(
+        self, extents: Mapping[str, int | Sequence[int]] | None = None, threads: int | None = None
+    ) -> MemoryAnalysis:
+        """How many bytes a call takes: arguments, results, temporaries and their peak, the tape of a gradient; print it.
+
+        As the automatic schedule of the function's target allocates, on `threads` threads (as many as calls use, where
+        none are given), value by value. `extents` as for `cost_analysis`, which raises the same errors.
+        """
+        from .inspection import memory_analysis
+
+        return memory_analysis(self.program, extents, threads, self.owner.target, self.owner.machine)
 
     def schedule(self, target: str | None = None) -> Schedule:
         """The schedule in use for a target (`cpu` or `cuda`): to print, to go on with, to save and edit."""
