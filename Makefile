@@ -106,7 +106,7 @@ bench-schedules: $(VENV)/installed-bench ## matmul against the BLAS, blur, loops
 	$(BIN)/python -m benchmarks.scaling
 
 golden: $(VENV)/installed ## regenerate the golden files; review the diff before committing it
-	NESTOR_UPDATE_GOLDEN=1 $(BIN)/python -m pytest tests/unit/lowering/test_cuda_c.py
+	NESTOR_UPDATE_GOLDEN=1 $(BIN)/python -m pytest tests/unit/lowering/test_cuda_c.py tests/programs/test_explain_formats.py
 
 docs: $(VENV)/installed ## regenerate the pages that are made from docstrings and imports
 	$(BIN)/python -m nestor.tools.docs.schedules > docs/schedules.md

@@ -66,4 +66,4 @@ def test_what_was_tried_is_explained():
     for n in (7, 9, 11):
         compiled(np.ones((5, n)))
     said = compiled.explain(np.ones((5, 9)))
-    assert "compiled again with more known: the reshape from" in said and said.count("compiled again") == 1
+    assert said.count("extents must be known, a program for each shape: the reshape from") == 1

@@ -503,7 +503,7 @@ def test_stages_show_the_arrays(tmp_path):
     assert twins.compiled["W"][0] == 2.0
     twins.compiled["W"] = np.ones(5)
     np.testing.assert_array_equal(compiled(X), X * [2.0, 1, 1, 1, 1] + 1)
-    assert "W: float64[5] (from outside, read at each call)" in twins.jitted.explain(X)
+    assert "W: float64[5] (from outside, read at each call, written by the call)" in twins.jitted.explain(X)
     for other in (np.ones(4), np.ones(5, "f4"), 2.0):
         twins.compiled["W"] = other
         with pytest.raises((UnsupportedError, TypeError)):

@@ -95,17 +95,17 @@ def _emit_cuda_sim_report(module: ModuleOp, options: PrintOptions) -> str:
 
 
 def _emit_nest_tree(module: ModuleOp, options: PrintOptions) -> str:
-    return _emitter("tools.pictures.nest_tree", "emit_nest_tree", "nest-tree")(
+    return _emitter("lowering.pictures.nest_tree", "emit_nest_tree", "nest-tree")(
         module, places=options.debuginfo
     )
 
 
 def _emit_nest_svg(module: ModuleOp, options: PrintOptions) -> str:
-    return _emitter("tools.pictures.nest_svg", "emit_nest_svg", "nest-svg")(module)
+    return _emitter("lowering.pictures.nest_svg", "emit_nest_svg", "nest-svg")(module)
 
 
 def _emit_nest_html(module: ModuleOp, options: PrintOptions) -> str:
-    return _emitter("tools.pictures.nest_svg", "emit_nest_html", "nest-html")(module)
+    return _emitter("lowering.pictures.nest_svg", "emit_nest_html", "nest-html")(module)
 
 
 def _emit_nt_svg(module: ModuleOp, options: PrintOptions) -> str:

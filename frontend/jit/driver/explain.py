@@ -1,109 +1,283 @@
-"""The text of `f.explain(...)`."""
+"""What `f.explain(...)` knows of a call, as data and as text; `explain_page.py` makes a page of it.
+
+first on cpu, compiled                    {"name": "first", "target": "cpu", "status": "compiled",
+arguments:                                 "arguments": [{"name": "x", "type": "float64[8]", ...}],
+  x: float64[8]                            "nests": [{"loops": ["i"], "loads": 1, "stores": 1, ...}],
+...                                        "history": [{"topic": "compile", "text": ..., "times": 1}], ...}
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from ....analysis.nest.values.trip_counts import largest_extent
-from .explain_derivatives import Halves, derivative_lines, half_text
+from ...interface.errors import DTypeError
+from .explain_derivatives import Halves, derivative_facts, derivative_lines, half_name
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.ir import Operation
 
-    from ....dialects.diagnostic import Diagnostic
+    from ....dialects.diagnostic import Diagnostic, NestorError
+    from ...interface.argument_types import ArgumentType
     from ...interface.program_parts import Program
+    from ..specialise.history import Entry
+
+FORMATS = ("text", "json", "html")
 
 
-def explain(
+@dataclass
+class Explanation:
+    """Which program serves a call, what it assumes, what its nests do, and what is not compiled."""
+
+    name: str
+    target: str
+    status: str
+    """`compiled`, `not compiled yet`, or `runs in Python`."""
+    arguments: list[dict[str, Any]] = field(default_factory=list)
+    assumes: list[dict[str, str]] = field(default_factory=list)
+    nests: list[dict[str, Any]] = field(default_factory=list)
+    derivatives: list[dict[str, Any]] = field(default_factory=list)
+    products: list[dict[str, str]] = field(default_factory=list)
+    kernels: list[str] = field(default_factory=list)
+    """Remarks of the automatic schedule of a GPU."""
+    strategies: list[str] | None = None
+    """What was tried for each nest; None where nobody asked."""
+    calls: list[dict[str, Any]] = field(default_factory=list)
+    """Functions of Python that are called."""
+    remarks: list[dict[str, Any]] = field(default_factory=list)
+    refusal: dict[str, Any] | None = None
+    """Why Python runs the function."""
+    history: list[dict[str, Any]] = field(default_factory=list)
+    module: ModuleOp | None = None
+    """The nests, where there is a program."""
+    program: Program | None = None
+    derivative_text: list[str] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The facts as plain data; the keys are those of docs/debugging.md."""
+        hidden = ("module", "program", "derivative_text")
+        return {name: value for name, value in vars(self).items() if name not in hidden}
+
+    def json(self) -> str:
+        """The same facts as JSON."""
+        return json.dumps(self.as_dict(), indent=2)
+
+    def text(self) -> str:
+        """The same facts for people."""
+        return "\n".join(self._refused() if self.refusal is not None else self._lines())
+
+    def _refused(self) -> list[str]:
+        assert self.refusal is not None
+        lines = [f"{self.name} runs in Python: it is not compiled", self.refusal["text"]]
+        return [*lines, *self._history()]
+
+    def _history(self) -> list[str]:
+        entries = [f"  {entry_text(one)}" for one in self.history]
+        return ["history:", *(entries or ["  nothing has been compiled"])]
+
+    def _lines(self) -> list[str]:
+        lines = [f"{self.name} on {self.target}, {self.status}", "arguments:"]
+        lines += [f"  {argument_text(one)}" for one in self.arguments] or ["  none"]
+        if self.assumes:
+            whys = [f"   ({one['why']})" if one["why"] else "" for one in self.assumes]
+            lines += [
+                "assumes:",
+                *[f"  {one['guard']}{why}" for one, why in zip(self.assumes, whys, strict=True)],
+            ]
+        frozen = [one["name"] for one in self.arguments if one["frozen"]]
+        if frozen:
+            lines.append(
+                f"frozen: {', '.join(frozen)}; what is computed from them alone is computed once an array"
+            )
+        nests = [f"  {nest_text(one)}" for one in self.nests]
+        lines += [
+            "nests (loops, and accesses in an iteration of the innermost):",
+            *(nests or ["  none: nothing is computed element by element"]),
+        ]
+        lines += self.derivative_text
+        if self.products:
+            lines += [
+                "products (in tiles of our own, no BLAS: docs/decisions/0014-products-without-blas.md):",
+                *[f"  {one['loop']}: {one['sizes']}" for one in self.products],
+            ]
+        if self.kernels:
+            lines += [
+                "kernels (what the schedule has to say of them):",
+                *[f"  {one}" for one in self.kernels],
+            ]
+        if self.strategies is not None:
+            lines += ["strategies (tried in this order, for each nest until one applies):", *self.strategies]
+        if self.calls:
+            lines += ["calls of Python:", *[f"  {call_text(one)}" for one in self.calls]]
+        if self.remarks:
+            lines += ["remarks:", *[f"  {line}" for r in self.remarks for line in r["text"].splitlines()]]
+        return lines + self._history()
+
+
+def explanation(
     program: Program,
     target: str,
-    log: Sequence[str],
+    history: Sequence[Entry],
     compiled: bool,
     machine: str | None,
     strategies: bool = False,
-) -> str:
-    """Which specialisation serves a call, what it assumes, what its nests do, and what it does not compile."""
-    lines = [f"{program.name} on {target}, {'compiled' if compiled else 'not compiled yet'}", "arguments:"]
-    first = len(program.arguments) - len(program.inputs)
-    lines += [f"  {one}" for one in program.arguments[:first]]
-    lines += [f"  {one} (from outside, read at each call)" for one in program.arguments[first:]]
-    if program.guards:
-        lines += [
-            "assumes:",
-            *[f"  {guard}" + (f"   ({guard.why})" if guard.why else "") for guard in program.guards],
-        ]
-    constant = [one.name for one in program.arguments if one.constant]
-    if constant:
-        lines.append(
-            f"frozen: {', '.join(constant)}; what is computed from them alone is computed once an array"
-        )
+) -> Explanation:
+    """What there is to say of a program."""
     halves = Halves(program.module)
-    said = derivative_lines(halves)
-    module = halves.lowered()
-    lines += ["nests:", *_nests(module)]
-    lines += said
-    if target == "cpu" and (products := _products(module)):
-        lines += [
-            "products (in tiles of our own, no BLAS: docs/decisions/0014-products-without-blas.md):",
-            *products,
-        ]
-    if target.startswith("cuda") and (said := _schedule_remarks(program.module, machine)):
-        lines += ["kernels (what the schedule has to say of them):", *said]
-    if strategies:
-        lines += [
-            "strategies (tried in this order, for each nest until one applies):",
-            *_strategies(program.module, target, machine),
-        ]
-    calls = _calls(module)
-    if calls:
-        lines += ["calls of Python:", *calls]
-    if program.remarks:
-        lines += ["remarks:", *[f"  {line}" for r in program.remarks for line in r.render().splitlines()]]
-    lines += ["history:", *[f"  {entry}" for entry in log]]
-    return "\n".join(lines)
+    found = Explanation(program.name, target, "compiled" if compiled else "not compiled yet", program=program)
+    first = len(program.arguments) - len(program.inputs)
+    found.arguments = [
+        _argument(one, k >= first, k in program.written) for k, one in enumerate(program.arguments)
+    ]
+    found.assumes = [{"guard": str(guard), "why": guard.why} for guard in program.guards]
+    found.derivative_text = derivative_lines(halves)
+    found.derivatives = [derivative_facts(one) for one in halves.derivatives]
+    module = found.module = halves.lowered()
+    found.nests = list(_nests(module))
+    found.products = _products(module) if target == "cpu" else []
+    found.kernels = _schedule_remarks(program.module, machine) if target.startswith("cuda") else []
+    found.strategies = _strategies(program.module, target, machine) if strategies else None
+    found.calls = _calls(module)
+    found.remarks = [_diagnostic(one) for one in program.remarks]
+    found.history = [one._asdict() for one in history]
+    return found
 
 
-def _nests(module: ModuleOp) -> list[str]:
-    """A line for each outermost loop: its name and its memory accesses an iteration of the innermost."""
-    lines = [f"  {names}: {accesses}{half_text(loop)}" for loop, names, accesses in _loops(module)]
-    return lines or ["  none: nothing is computed element by element"]
+def refused(name: str, target: str, refusal: NestorError, history: Sequence[Entry]) -> Explanation:
+    """What there is to say of a call that Python answers."""
+    found = Explanation(name, target, "runs in Python", refusal=_diagnostic(refusal.diagnostic))
+    found.refusal = _diagnostic(refusal.diagnostic) | {"text": str(refusal)}
+    found.history = [one._asdict() for one in history]
+    return found
+
+
+def checked_format(format: Any) -> str:
+    """The option `format`. Raises DTypeError for what is none."""
+    if format not in FORMATS:
+        raise DTypeError(f"format={format!r}", hint=f"formats: {', '.join(FORMATS)}")
+    return format
+
+
+# ---- facts --------------------------------------------------------------------------------------------------
+
+
+def _argument(one: ArgumentType, is_outside: bool, is_written: bool) -> dict[str, Any]:
+    text = str(one)
+    separator = " = " if one.kind == "static" else ": "
+    return {
+        "name": one.name,
+        "type": text.removeprefix(f"{one.name}{separator}"),
+        "compiled_in": one.kind == "static",
+        "from_outside": is_outside,
+        "written": is_written,
+        "frozen": one.constant,
+    }
+
+
+def argument_text(one: dict[str, Any]) -> str:
+    """An argument, and what is special about it."""
+    said = [
+        text
+        for key, text in (
+            ("compiled_in", "compiled in"),
+            ("from_outside", "from outside, read at each call"),
+            ("written", "written by the call"),
+        )
+        if one[key]
+    ]
+    separator = " = " if one["compiled_in"] else ": "
+    special = f" ({', '.join(said)})" if said else ""
+    return f"{one['name']}{separator}{one['type']}{special}"
+
+
+def entry_text(one: dict[str, Any]) -> str:
+    """A line of the history."""
+    return one["text"] if one["times"] == 1 else f"{one['text']} ({one['times']} times)"
+
+
+def nest_text(one: dict[str, Any]) -> str:
+    """A nest: its loops, and its memory accesses an iteration of the innermost."""
+    said = ", ".join(filter(None, (one["half"], f"line {one['line']}" if one["line"] else "")))
+    return f"{', '.join(one['loops'])}: {accesses_text(one)}{f'   ({said})' if said else ''}"
+
+
+def accesses_text(one: dict[str, Any]) -> str:
+    """`8 loads, 1 store`."""
+    return f"{_count(one['loads'], 'load')}, {_count(one['stores'], 'store')}"
+
+
+def call_text(one: dict[str, Any]) -> str:
+    """A call of Python: the function, and where it stands."""
+    place = f"   ({one['file']}:{one['line']})" if one["line"] else ""
+    return f"{one['function']}{place}"
+
+
+def _diagnostic(one: Diagnostic) -> dict[str, Any]:
+    where = one.location
+    return {
+        "severity": one.severity,
+        "message": one.message,
+        "file": where.file if where is not None else "",
+        "line": where.line if where is not None else 0,
+        "column": where.column if where is not None else 0,
+        "hint": one.hint,
+        "notes": [_diagnostic(note) for note in one.notes],
+        "text": one.render(),
+    }
 
 
 def nest_accesses(module: ModuleOp) -> Iterator[tuple[str, str]]:
     """The names of the loops of each nest, and its accesses an iteration of the innermost: `8 loads, 1 store`."""
-    for _, names, accesses in _loops(module):
-        yield names, accesses
+    for one in _nests(module):
+        yield ", ".join(one["loops"]), accesses_text(one)
 
 
-def _loops(module: ModuleOp) -> Iterator[tuple[Operation, str, str]]:
+def _nests(module: ModuleOp) -> Iterator[dict[str, Any]]:
+    """Each outermost loop."""
     from ....dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
 
     for loop in module.walk():
         if not isinstance(loop, ForOp) or isinstance(loop.parent_op(), ForOp):
             continue
         inner = list(loop.walk())
-        names = ", ".join(op.label for op in inner if isinstance(op, ForOp))
-        loads = sum(isinstance(op, LoadOp) for op in inner)
-        stores = sum(isinstance(op, StoreOp | AccumulateOp) for op in inner)
-        yield loop, names, f"{_count(loads, 'load')}, {_count(stores, 'store')}"
+        file, line = _place(inner)
+        yield {
+            "loops": [op.label for op in inner if isinstance(op, ForOp)],
+            "loads": sum(isinstance(op, LoadOp) for op in inner),
+            "stores": sum(isinstance(op, StoreOp | AccumulateOp) for op in inner),
+            "half": half_name(loop),
+            "file": file,
+            "line": line,
+        }
 
 
-def _products(module: ModuleOp) -> list[str]:
-    """A line for each nest that is a product of matrices large enough for tiles."""
+def _place(ops: Sequence[Operation]) -> tuple[str, int]:
+    """Where operations stand in Python: the first place that is known."""
+    from ....dialects.diagnostic import op_location
+
+    found = next((at for op in ops if (at := op_location(op)) is not None and at.line), None)
+    return (found.file, found.line) if found is not None else ("", 0)
+
+
+def _products(module: ModuleOp) -> list[dict[str, str]]:
+    """Each nest that is a product of matrices large enough for tiles."""
     from ....analysis.nest.loop_structure import perfect_band
     from ....dialects.nest import ForOp
     from ....transforms.schedulers.patterns.products import product_in
 
-    lines: list[str] = []
+    found: list[dict[str, str]] = []
     for loop in module.walk():
         if not isinstance(loop, ForOp) or isinstance(loop.parent_op(), ForOp):
             continue
         if (product := product_in(perfect_band(loop))) is not None:
             sizes = [largest_extent(one) or "?" for one in (product.row, product.term, product.column)]
-            lines.append(f"  {loop.label}: {sizes[0]} x {sizes[1]} by {sizes[1]} x {sizes[2]}")
-    return lines
+            text = f"{sizes[0]} x {sizes[1]} by {sizes[1]} x {sizes[2]}"
+            found.append({"loop": loop.label, "sizes": text})
+    return found
 
 
 def _schedule_remarks(module: ModuleOp, machine: str | None) -> list[str]:
@@ -114,7 +288,7 @@ def _schedule_remarks(module: ModuleOp, machine: str | None) -> list[str]:
     heard: list[str] = []
     with listening(lambda said: heard.extend(said.render().splitlines())):
         lowered_copy(module, ("cuda-to-parts", "nest-schedule-cuda"), machine=machine)
-    return [f"  {line}" for line in dict.fromkeys(heard)]
+    return list(dict.fromkeys(heard))
 
 
 def _strategies(module: ModuleOp, target: str, machine: str | None) -> list[str]:
@@ -149,18 +323,16 @@ def _strategies(module: ModuleOp, target: str, machine: str | None) -> list[str]
     return lines or ["  none: there are no nests"]
 
 
-def _calls(module: ModuleOp) -> list[str]:
-    """A line for each call of Python: the function, and where it stands."""
-    from ....dialects.diagnostic import op_location
+def _calls(module: ModuleOp) -> list[dict[str, Any]]:
+    """Each call of Python: the function, and where it stands."""
     from ....lowering.nest_common.custom_calls import called, declarations, target_of
 
     targets = {f.sym_name.data: target_of(f) for f in declarations(module)}
-    lines: list[str] = []
+    found: list[dict[str, Any]] = []
     for op in filter(called, module.walk()):
-        where = op_location(op)
-        place = f"   ({where.file}:{where.line})" if where is not None else ""
-        lines.append(f"  {targets[op.callee.string_value()]}{place}")  # pyright: ignore
-    return lines
+        file, line = _place([op])
+        found.append({"function": targets[op.callee.string_value()], "file": file, "line": line})  # pyright: ignore
+    return found
 
 
 def _count(number: int, what: str) -> str:

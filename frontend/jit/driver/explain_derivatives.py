@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
@@ -79,7 +80,7 @@ def unit_text(unit: Unit) -> str:
     around = "".join(f", in the {control_name(op)}{place_text(op_location(op))}" for op in unit.loops)
     lines = sorted({at.line for op in (*unit.computes, *unit.again) if (at := op_location(op)) and at.line})
     where = f" ({'line' if len(lines) == 1 else 'lines'} {', '.join(map(str, lines))})" if lines else ""
-    detail = f": {what}" if what and what != unit.label else ""
+    detail = ": no arithmetic" if not what else f": {what}" if what != unit.label else ""
     return f"{unit.label}{detail}{where}{around}"
 
 
@@ -133,13 +134,25 @@ def place_text(place: SourceLocation | None) -> str:
     return f" at {Path(place.file).name}:{place.line}"
 
 
-def half_text(nest: Operation) -> str:
-    """Which half of a derivative the stores of a nest belong to, for the end of a line."""
+def half_name(nest: Operation) -> str:
+    """Which half of a derivative the stores of a nest belong to: `forward`, `backward`, `both halves`; empty for none."""
     found = [half_of(op) for op in nest.walk() if isinstance(op, StoreOp | AccumulateOp)]
     halves = {half.is_backward for half in found if half is not None}
     if not halves:
         return ""
-    return "   (both halves)" if len(halves) == 2 else f"   ({'backward' if True in halves else 'forward'})"
+    return "both halves" if len(halves) == 2 else "backward" if True in halves else "forward"
+
+
+def derivative_facts(one: Derivative) -> dict[str, Any]:
+    """The same of a derivative as plain data."""
+    return {
+        "name": one.name,
+        "kernels": {kind: [unit_text(unit) for unit in units] for kind, units in one.kernels.items()},
+        "kept_bytes": str(one.total),
+        "kept": [dict(zip(("name", "type", "bytes", "origin"), kept_row(k), strict=True)) for k in one.kept],
+        "there_anyway": [v.name_hint or "a value" for v in one.there_anyway],
+        "again": [f"{name}{place_text(place)}" for name, place in one.again()],
+    }
 
 
 def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:

@@ -103,10 +103,19 @@ class Fallback:
         if why in self._said:
             return
         self._said.add(why)
-        self._log("compile", f"runs in Python: {why.splitlines()[0]}")
+        self._log("compile", f"runs in Python: {short_text(refusal)}")
         warnings.warn(
             f"{self._name} is not compiled, and runs in Python: {why}", RuntimeWarning, stacklevel=4
         )
+
+
+def short_text(refusal: BaseException) -> str:
+    """What is refused, and in which line."""
+    if not isinstance(refusal, NestorError):
+        return f"{type(refusal).__name__}: {refusal}"
+    found = refusal.diagnostic
+    line = found.location.line if found.location is not None else 0
+    return f"{found.message}{f' (line {line})' if line else ''}"
 
 
 def fallback_mode(fallback: str | None, strict: bool | str, target: str) -> str | None:

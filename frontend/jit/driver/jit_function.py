@@ -65,6 +65,7 @@ from .plain_calls import is_plain, plain_call
 if TYPE_CHECKING:
     from ...interface.program_parts import Program
     from ..specialise.stages import Kernel
+    from .explain import Explanation
     from .lowered import Lowered
 
 MAX_SIGNATURES = 4096
@@ -665,13 +666,15 @@ class JitFunction(Specialiser, CallArguments, Pickled):
 
     @boundary
     def explain(self, *args: Any, **kwargs: Any) -> str:
-        """Text: which specialisation serves these arguments, what it assumes, what was compiled and why.
+        """Which program serves these arguments, what it assumes, what was compiled and why: text.
 
-        `strategies=True` (where that is no parameter of the function) adds the strategies that the automatic schedule tried
-        for each nest, and why they did not take it.
+        `format="json"` gives the same facts as JSON, `format="html"` a page with pictures of the nests;
+        `strategies=True` adds the strategies that the automatic schedule tried for each nest, and why they did not take
+        it. Where the function has parameters of these names, they are the function's.
         """
-        from .explain import explain
+        from .explain import checked_format, explanation, refused
 
+        format = checked_format("text" if "format" in self._names else kwargs.pop("format", "text"))
         strategies = "strategies" not in self._names and bool(kwargs.pop("strategies", False))
         self._look_again()
         args, kwargs = self._adopted(args, kwargs)
@@ -682,15 +685,25 @@ class JitFunction(Specialiser, CallArguments, Pickled):
         except NestorError as refusal:
             if self._fallback is None:
                 raise
-            lines = [f"{self.__name__} runs in Python: it is not compiled", f"{refusal}", "history:"]
-            return "\n".join([*lines, *[f"  {entry}" for entry in self._log.lines]])
+            return _rendered(refused(self.__name__, self.target, refusal, self._log.entries), format)
         if program.module is None:
             call = self._with_inputs(leaves, program.inputs)
             assert call is not None
-            with COMPILING:
+            with COMPILING, self._log.quiet():
                 again, *_ = self._lower(program.arguments, self._types(*call), call[1], program.inputs)
             again.remarks, program = program.remarks, again
-        return explain(program, self.target, self._log.lines, found is not None, self.machine, strategies)
+        history = self._log.entries
+        is_compiled = found is not None
+        said = explanation(program, self.target, history, is_compiled, self.machine, strategies)
+        return _rendered(said, format)
+
+
+def _rendered(said: Explanation, format: str) -> str:
+    if format == "html":
+        from .explain_page import page
+
+        return page(said)
+    return said.json() if format == "json" else said.text()
 
 
 def _made_again(

@@ -17,6 +17,7 @@ from ....dialects.diagnostic import NestorError, SourceLocation
 from ...interface.carried_texts import file_of
 from ...interface.errors import MissingKeyError, UnsupportedError
 from ...interface.forwarders import is_text_made
+from .fallback import short_text
 
 
 def is_pythons(error: NestorError, function: Any, target: str) -> bool:
@@ -66,7 +67,7 @@ def run_instead(
 
 def _returned(error: NestorError, function: Any, result: Any, note: Callable[[str, str], None]) -> Any:
     """The result of a call that does not raise: there is no program for it all the same."""
-    note("compile", f"runs in Python: {str(error).splitlines()[0]}")
+    note("compile", f"runs in Python: {short_text(error)}")
     name = getattr(function, "__name__", "the function")
     warnings.warn(f"{name} is not compiled, and runs in Python: {error}", RuntimeWarning, stacklevel=5)
     return result

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
             ...
 
         def explain(self, *args: Any, **kwargs: Any) -> str:
-            """Text: which specialisation serves these arguments, what it assumes, what was compiled and why."""
+            """Which program serves these arguments, what it assumes, why it was compiled; `format`: text, json, html."""
             ...
 
         def cache_info(self) -> dict[str, int]:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
 
 from ....dialects.diagnostic import NestorError
 
@@ -62,18 +64,52 @@ def tell(topic: str, text: str | Callable[[], str]) -> None:
         )
 
 
+class Entry(NamedTuple):
+    """A line of the history of a function."""
+
+    topic: str
+    text: str
+    times: int
+    """How often it happened without anything else in between."""
+
+    def __str__(self) -> str:
+        return self.text if self.times == 1 else f"{self.text} ({self.times} times)"
+
+
 class History:
     """What became of one function."""
 
     def __init__(self, name: str):
         self._name = name
-        self.lines: list[str] = []
-        """What `explain` shows."""
+        self.entries: list[Entry] = []
+        """What `explain` shows: what has happened, in order. Events that only loggers hear are not among them."""
+        self._is_quiet = False
+
+    @contextmanager
+    def quiet(self) -> Iterator[None]:
+        """Note nothing: what is done again to be looked at has not happened again."""
+        before, self._is_quiet = self._is_quiet, True
+        try:
+            yield
+        finally:
+            self._is_quiet = before
 
     def note(self, topic: str, text: str) -> None:
         """A line of `explain`, and an event."""
-        self.lines.append(text)
+        self.keep(topic, text)
         self.tell(topic, text)
 
+    def keep(self, topic: str, text: str) -> None:
+        """A line of `explain`; one that is there already is counted."""
+        last = self.entries[-1] if self.entries else None
+        if self._is_quiet:
+            return
+        if last is not None and last[:2] == (topic, text):
+            self.entries[-1] = last._replace(times=last.times + 1)
+        else:
+            self.entries.append(Entry(topic, text, 1))
+
     def tell(self, topic: str, text: str) -> None:
-        tell(topic, f"{self._name}: {text}")
+        """An event."""
+        if not self._is_quiet:
+            tell(topic, f"{self._name}: {text}")

@@ -117,6 +117,8 @@ class Specialiser(fast_call.NativeCallable):
         """Those compiled for one object, oldest first."""
         self._recent: dict[int, Program] = {}
         """All programs by their identity; those come last that Python has called last."""
+        self._gone: set[str] = set()
+        """The arguments of programs that were forgotten, as text."""
         self._installed: WeakValueDictionary[int, fast_call.Entry] = WeakValueDictionary()
         """The native entries, by the identity of their programs."""
         self._rigid: set[Any] = set()
@@ -233,9 +235,12 @@ class Specialiser(fast_call.NativeCallable):
         from .stages import build
 
         asked = (types, values) if asked is None else asked
+        reason = self._reason(types)
         request = self._request(*asked)
         baked, rigid = set(self._baked), self._rigid.copy()
         program, types, values = self._lower(self._pattern(types), types, values, inputs)
+        made = f"compiled for {_texts(program.arguments)}"
+        self._log.tell("compile", made)
         began = time.perf_counter()
         try:
             with listening(program.remarks.append):
@@ -244,7 +249,9 @@ class Specialiser(fast_call.NativeCallable):
             if [a.extents for a in program.arguments] == [t.extents for t in types]:
                 raise
             # Nobody asked for unknown extents: what cannot be compiled for all of them is compiled for these.
-            self._log.note("compile", f"compiled again with more known: {error.diagnostic.message}")
+            self._log.note(
+                "compile", f"extents must be known, a program for each shape: {error.diagnostic.message}"
+            )
             self._rigid.update((without_extents(types), without_extents(asked[0])))
             return self._compile_for(types, values, program.inputs, asked)
         self._log.tell(
@@ -261,12 +268,31 @@ class Specialiser(fast_call.NativeCallable):
         if request is not None:
             family = without_extents(program.arguments)
             is_rigid = family not in rigid and family in self._rigid
-            reason = disk.store(request, program, kernel, baked=sorted(self._baked - baked), rigid=is_rigid)
-            if reason is None:
+            refused = disk.store(request, program, kernel, baked=sorted(self._baked - baked), rigid=is_rigid)
+            if refused is None:
                 self._log.tell("cache", "kept on the disk")
-            else:
-                self._log.note("cache", f"not kept on the disk: {reason}")
+        else:
+            refused = None
+        reasons = ", ".join(filter(None, (_open_text(program.arguments), reason)))
+        self._log.keep("compile", f"{made}{_in_brackets(reasons)}")
+        if refused is not None:
+            self._log.note("cache", f"not kept on the disk: {refused}")
         return self._kept(program, kernel)
+
+    def _reason(self, types: Types) -> str:
+        """Why there is no program for arguments of these types although there was one; empty for the first one."""
+        family = without_extents(types)
+        if _texts(types) in self._gone:
+            return "again, for that program was forgotten"
+        for program, _ in reversed(self._compiled.get(family, ())):
+            stale = next((read for read in program.captured if not read.holds()), None)
+            if stale is not None and self._fits(program, types):
+                return f"again, for {stale} has changed"
+        if any(map(is_open, types)):
+            return ""
+        pattern = self._pattern(types)
+        is_asked = self.dynamic is True or pattern == types
+        return "" if is_asked else "for calls differ in it"
 
     def _kept(self, program: Program, kernel: Kernel) -> tuple[Program, Kernel]:
         """A program that was made, which calls find from now on."""
@@ -294,7 +320,12 @@ class Specialiser(fast_call.NativeCallable):
             rarest = next((one for key, one in self._recent.items() if key not in native), program)
             if rarest is not program:
                 self._forget(rarest)
-                self._log.note("cache", f"forgotten: {', '.join(map(str, rarest.arguments))}")
+                self._gone.add(_texts(rarest.arguments))
+                kept = most_programs()
+                self._log.note(
+                    "cache",
+                    f"forgotten: {_texts(rarest.arguments)} (NESTOR_PROGRAMS: {kept} program{'s' * (kept != 1)} kept)",
+                )
         return program, kernel
 
     def _note_call(self, program: Program) -> None:
@@ -308,7 +339,7 @@ class Specialiser(fast_call.NativeCallable):
         self._compiled.clear()
         self._of_objects.clear()
         self._recent.clear()
-        for found in (self._baked, self._written, self._rigid, self._open):
+        for found in (self._baked, self._written, self._rigid, self._open, self._gone):
             found.clear()
         self._mutates = None
         self._spreads = False
@@ -366,9 +397,7 @@ class Specialiser(fast_call.NativeCallable):
         for name in found.baked:
             self._baked.add(name)
             self._leave_native()
-        self._log.note(
-            "cache", f"taken from the disk for {', '.join(map(str, program.arguments)) or 'no arguments'}"
-        )
+        self._log.note("cache", f"taken from the disk for {_texts(program.arguments)}")
         return self._kept(program, kernel)
 
     def _pattern(self, types: Types) -> Types:
@@ -438,11 +467,9 @@ class Specialiser(fast_call.NativeCallable):
                     flagged=flagged,
                 )
                 _grant_fastmath(program.module, self.fastmath)
-                names = ", ".join(map(str, program.arguments))
-                self._log.note("compile", f"compiled for {names or 'no arguments'}")
                 return program, *((types, values) if outside is None else (outside.types, outside.values))
             except Respecialise as request:
-                self._log.note("compile", f"compiled again with more known: {request}")
+                self._log.note("compile", _more_text(request, pattern))
                 if request.writes or request.objects:
                     raise
                 if outside is not None:
@@ -487,6 +514,36 @@ class Specialiser(fast_call.NativeCallable):
             changed[position] = static_type(name, values[position], pattern[position].group)
         static = [changed[k] if changed[k].kind == "static" else t for k, t in enumerate(types)]
         return tuple(changed), tuple(static)
+
+
+def _texts(arguments: Sequence[ArgumentType]) -> str:
+    """What arguments are, for people."""
+    return ", ".join(map(str, arguments)) or "no arguments"
+
+
+def _open_text(arguments: Sequence[ArgumentType]) -> str:
+    """The extents that a program takes as they come."""
+    names = dict.fromkeys(e for one in arguments for e in one.extents if isinstance(e, str))
+    return f"any {', '.join(names)}" if names else ""
+
+
+def _in_brackets(text: str) -> str:
+    return f" ({text})" if text else ""
+
+
+def _more_text(request: Respecialise, pattern: Types) -> str:
+    """What every program has to know from now on."""
+    why = f": {request}" if str(request) else ""
+    if request.shapes:
+        return f"extents must be known, a program for each shape{why}"
+    if request.arguments:
+        names = ", ".join(pattern[k].name for k in sorted(request.arguments))
+        return f"the value of {names} must be known, a program for each value{why}"
+    if request.writes or request.overlap:
+        return f"which arrays share memory must be known, for the function writes to them{why}"
+    if request.objects:
+        return f"what is in objects must be known{why}"
+    return f"whether variables are set must be known{why}"
 
 
 def calls_python(module: Any) -> bool:

@@ -13,11 +13,12 @@ def two_nests(x):
 
 
 def said_by_explain(function, arguments) -> list[str]:
-    """What stands after the names of the loops in the lines under `nests:`."""
+    """What stands after the names of the loops in the lines under `nests`."""
     lines = function.explain(*arguments).splitlines()
-    below = lines[lines.index("nests:") + 1 :]
+    start = next(k for k, line in enumerate(lines) if line.startswith("nests ("))
+    below = lines[start + 1 :]
     nests = [line for line in below[: below.index("history:")] if " load" in line]
-    return [line.partition(": ")[2] for line in nests]
+    return [line.partition(": ")[2].partition("   (")[0] for line in nests]
 
 
 @pytest.mark.parametrize(

@@ -123,7 +123,9 @@ def why_not_worthwhile(loop: ForOp, dependences: Dependences) -> NestorError | N
     if not scatters:  # loads of pairs are whole vectors and shuffles; stores to them LLVM puts together
         gathers -= pairs_read(loop)
     if arithmetic_in(loop) < GATHER_COST * (gathers + scatters):
-        return fail(loop, f"{gathers + scatters} accesses are not contiguous, and there is little to compute")
+        count = gathers + scatters
+        accesses = "an access is" if count == 1 else f"{count} accesses are"
+        return fail(loop, f"{accesses} not contiguous, and there is little to compute")
     reductions = _reductions(loop, dependences)
     for op in reductions:
         if op.combiner.data == "custom":
