@@ -18,6 +18,7 @@ from xdsl.ir import Operation
 from ...analysis.nest.sets.dependence import analyse
 from ...analysis.nest.sets.distances import DependenceVector
 from ...analysis.nest.sets.readable import NestText
+from .colours import in_both
 from .nest_outline import Node, label_text, outline
 
 _CHAR, _ROW, _HEAD, _PAD, _GAP, _MARGIN = 7.3, 22.0, 26.0, 10.0, 6.0, 20.0
@@ -275,25 +276,24 @@ def _text(text: str) -> str:
 
 
 def _style() -> str:
-    def variables(colours: dict[str, str]) -> str:
-        return "".join(f"--{name}:{colour};" for name, colour in colours.items())
-
     marks = "".join(f".{mark}{{fill:var(--{mark});stroke:var(--line)}}" for mark in _MARKS)
     kinds = "".join(
         f".arrow.{kind}{{stroke:var(--{kind})}}.head-{kind},.label.{kind}{{fill:var(--{kind})}}"
         for kind in _KINDS
     )
+    colours = (
+        "text{fill:var(--ink)}.paper{fill:var(--paper)}.plain{fill:none;stroke:var(--line)}"
+        f".row{{fill:var(--row);stroke:var(--line)}}{marks}"
+        ".mark,.reads,.buffer,.legend{fill:var(--soft)}.legend-same{stroke:var(--soft)}"
+        f"{kinds}.label{{stroke:var(--paper)}}"
+    )
     return (
         "<style>\n"
-        f"svg{{{variables(_LIGHT)}}}\n"
-        f"@media (prefers-color-scheme:dark){{svg{{{variables(_DARK)}}}}}\n"
-        "text{font:12px ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace;fill:var(--ink);white-space:pre}\n"
-        ".paper{fill:var(--paper)}.plain{fill:none;stroke:var(--line)}.row{fill:var(--row);stroke:var(--line)}\n"
-        f"{marks}\n"
-        ".head{font-weight:600}.mark{text-anchor:end;fill:var(--soft)}.reads,.buffer,.legend{fill:var(--soft)}\n"
-        ".arrow{fill:none;stroke-width:1.4}.same{stroke-dasharray:2 3}.legend-same{stroke:var(--soft)}\n"
-        f"{kinds}\n"
-        ".label{font-size:11px;paint-order:stroke;stroke:var(--paper);stroke-width:3px}\n"
+        "text{font:12px ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace;white-space:pre}\n"
+        ".head{font-weight:600}.mark{text-anchor:end}\n"
+        ".arrow{fill:none;stroke-width:1.4}.same{stroke-dasharray:2 3}\n"
+        ".label{font-size:11px;paint-order:stroke;stroke-width:3px}\n"
+        f"{in_both(colours, _LIGHT, _DARK)}\n"
         "</style>"
     )
 

@@ -44,6 +44,7 @@ TO_THE_END = (
     ("-t", "nest-tree"),
     ("-t", "nest-svg"),
     ("-t", "nt-svg"),
+    ("-t", "nt-graph"),
     ("-t", "nest-html"),
     ("-t", "cuda"),
     ("-t", "asm"),

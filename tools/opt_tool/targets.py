@@ -108,6 +108,14 @@ def _emit_nest_html(module: ModuleOp, options: PrintOptions) -> str:
     return _emitter("lowering.pictures.nest_svg", "emit_nest_html", "nest-html")(module)
 
 
+def _emit_nt_graph(module: ModuleOp, options: PrintOptions) -> str:
+    return _emitter("lowering.pictures.nt_graph", "emit_nt_graph", "nt-graph")(module)
+
+
+def _emit_nt_graph_html(module: ModuleOp, options: PrintOptions) -> str:
+    return _emitter("lowering.pictures.nt_graph", "emit_nt_graph_html", "nt-graph-html")(module)
+
+
 def _emit_nt_svg(module: ModuleOp, options: PrintOptions) -> str:
     return _emitter("frontend.jit.driver.derivative_picture", "derivative_svg", "nt-svg")(module)
 
@@ -135,6 +143,10 @@ TARGETS: dict[str, Target] = {
         _emit_nt_svg,
         True,
     ),
+    "nt-graph": Target(
+        "operations, fusions, loops and branches as a picture, from the nt level", _emit_nt_graph, True
+    ),
+    "nt-graph-html": Target("the same picture as a page", _emit_nt_graph_html, True),
     "nest-tree": Target("loops and statements as a tree of text, from the nest level", _emit_nest_tree),
     "nest-svg": Target(
         "loops, statements and dependences as a picture, from the nest level", _emit_nest_svg, True

@@ -20,6 +20,7 @@ from xdsl.dialects.func import FuncOp
 
 from ....analysis.tensor.residuals import Derivative, Kept, Unit, short_name
 from ....dialects.diagnostic import fail, op_location
+from ....lowering.pictures.colours import in_both
 from .explain_derivatives import Halves, control_name, counted, kept_type, place_text, there_anyway_text
 
 _CHAR, _LINE, _PAD, _GAP, _MARGIN, _LANE = 7.3, 18.0, 10.0, 14.0, 20.0, 56.0
@@ -221,20 +222,18 @@ _MARKER = (
 
 
 def _style() -> str:
-    def variables(colours: dict[str, str]) -> str:
-        return "".join(f"--{name}:{colour};" for name, colour in colours.items())
-
     kinds = "".join(
         f".{kind}{{fill:var(--{kind});stroke:var(--line)}}"
         for kind in ("forward", "backward", "both", "kept")
     )
+    colours = (
+        f"text{{fill:var(--ink)}}.paper{{fill:var(--paper)}}{kinds}.column,.more{{fill:var(--soft)}}"
+        ".arrow{stroke:var(--arrow)}.tip{fill:var(--arrow)}"
+    )
     return (
         "<style>\n"
-        f"svg{{{variables(_LIGHT)}}}\n"
-        f"@media (prefers-color-scheme:dark){{svg{{{variables(_DARK)}}}}}\n"
-        "text{font:12px ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace;fill:var(--ink);white-space:pre}\n"
-        f".paper{{fill:var(--paper)}}{kinds}\n"
-        ".head{font-weight:600}.column,.more{fill:var(--soft)}\n"
-        ".arrow{fill:none;stroke:var(--arrow);stroke-width:1.4}.tip{fill:var(--arrow)}\n"
+        "text{font:12px ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace;white-space:pre}\n"
+        ".head{font-weight:600}.arrow{fill:none;stroke-width:1.4}\n"
+        f"{in_both(colours, _LIGHT, _DARK)}\n"
         "</style>"
     )

@@ -69,6 +69,21 @@ class Lowered(OneValue):
 
         return derivative_svg(self.program.module)
 
+    def graph(self, format: str = "svg") -> str:
+        """Its operations as a picture: types, lines of Python, what is fused, loops and branches, both halves of a gradient.
+
+        `format` is "svg", or "html" for a page of its own. Light and dark come from the viewer's preference.
+        """
+        from ....lowering.pictures.nt_graph import emit_nt_graph, emit_nt_graph_html
+        from ..specialise.stages import lowered_copy
+
+        emitters = {"svg": emit_nt_graph, "html": emit_nt_graph_html}
+        if format not in emitters:
+            raise DTypeError(f"format={format!r}", hint=f"formats: {', '.join(emitters)}")
+        return emitters[format](
+            lowered_copy(self.program.module, ("to-fusions",), machine=self.owner.machine)
+        )
+
     def cost_analysis(self, extents: Mapping[str, int | Sequence[int]] | None = None) -> CostAnalysis:
         """What a call costs: floating-point operations, and the bytes that its nests have to read and write; print it.
 
