@@ -215,14 +215,14 @@ def _classes(axis: Sequence[Indices]) -> dict[int, int]:
 # ---- reads of what the same nest has written ------------------------------------------------------------
 
 
-def is_written_before(op: LoadOp | AccumulateOp, buffer: SSAValue, root: Operation) -> bool:
+def is_written_before(op: LoadOp | AccumulateOp, buffer: SSAValue, root: Operation, extents: Extents) -> bool:
     """Whether a nest has written all that an access reads, in the same iteration of the loops around both."""
     inner: list[ForOp] = []
     here: Operation = op
     while here is not root:
         earlier = here.prev_op
         while earlier is not None:
-            if any(_covers(store, op, buffer, earlier, inner) for store in _stores(earlier)):
+            if any(_covers(store, op, buffer, earlier, inner, extents) for store in _stores(earlier)):
                 return True
             earlier = earlier.prev_op
         outer = here.parent_op()
@@ -245,7 +245,12 @@ def _stores(op: Operation) -> list[StoreOp]:
 
 
 def _covers(
-    store: StoreOp, op: LoadOp | AccumulateOp, buffer: SSAValue, outermost: Operation, inner: Sequence[ForOp]
+    store: StoreOp,
+    op: LoadOp | AccumulateOp,
+    buffer: SSAValue,
+    outermost: Operation,
+    inner: Sequence[ForOp],
+    extents: Extents,
 ) -> bool:
     if store.memref is not buffer:
         return False
@@ -255,7 +260,20 @@ def _covers(
         here = here.parent_op()
         if isinstance(here, ForOp):
             loops.append(here)
-    return _form(store.indices, loops) == _form(op.indices, inner)
+    if _form(store.indices, loops) != _form(op.indices, inner):
+        return False
+    # a loop that indexes runs as often as that of the reads; any other has to run at all
+    return all(loop.iv in store.indices.operands or _runs(loop, extents) for loop in loops)
+
+
+def _runs(loop: ForOp, extents: Extents) -> bool:
+    """Whether a loop has an iteration in any case."""
+    if extents.supports(loop.operands):
+        return False
+    try:
+        return extents.iterations([loop]).count > 0
+    except NotKnown:
+        return False
 
 
 def _form(indices: AffineList, loops: Sequence[ForOp]) -> tuple[object, ...]:

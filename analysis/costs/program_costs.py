@@ -361,7 +361,7 @@ class _Reader:
             reads, writes = buffers.setdefault(buffer, ([], []))
             if not is_read:
                 writes.append(op)
-            elif buffer not in filled and not is_written_before(op, buffer, root):  # pyright: ignore
+            elif buffer not in filled and not is_written_before(op, buffer, root, self._extents):  # pyright: ignore
                 reads.append(op)
         found = [0, 0]
         for buffer, sides in buffers.items():

@@ -254,6 +254,18 @@ def eliminated(a, b):
                 b[i, j] -= b[i, k] * b[k, j]
 
 
+def factored(a, b):
+    n = a.shape[0]
+    for i in range(n):
+        for j in range(i):
+            for k in range(j):
+                b[i, j] -= b[i, k] * b[k, j]
+            b[i, j] /= b[j, j]
+        for j in range(i, n):
+            for k in range(i):
+                b[i, j] -= b[i, k] * b[k, j]
+
+
 def columns(a, b):
     b[:] = a / a.sum(0)
 
@@ -263,7 +275,7 @@ def all_in_one(a, b):
 
 
 @pytest.mark.parametrize(
-    "program", [rotated, banded, history, shrinking, strided, eliminated, columns, all_in_one]
+    "program", [rotated, banded, history, shrinking, strided, eliminated, factored, columns, all_in_one]
 )
 @pytest.mark.parametrize("n", [4, 7])
 def test_counts_are_those_of_a_run(program, n):
