@@ -12,7 +12,7 @@ PAGE = (Path(__file__).resolve().parents[2] / "docs" / "debugging.md").read_text
 
 def test_the_snippets_run(tmp_path):
     snippets = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-    assert len(snippets) == 3
+    assert len(snippets) == 5
     printed = ""
     for text in snippets:
         path = tmp_path / "entropy.py"
