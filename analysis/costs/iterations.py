@@ -9,12 +9,14 @@ Iterations are enumerated for those loops only that bounds, conditions or domain
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IntegerAttr, MemRefType
+from xdsl.dialects.func import CallOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ...dialects.affine import AffineList
@@ -76,6 +78,11 @@ def place(op: Operation) -> str:
     """` at line 7` of an operation, for messages; empty where it is not known."""
     found = op_location(op)
     return f" at line {found.line}" if found is not None and found.line else ""
+
+
+def callee(op: CallOp) -> str:
+    """The function that is called; of a function of Python its name there, without what makes declarations unique."""
+    return re.sub(r"\.[0-9a-f]{8}$", "", op.callee.string_value())
 
 
 class Extents:

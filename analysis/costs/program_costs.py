@@ -30,7 +30,7 @@ from ..nest.buffers import element_bytes
 from ..nest.check_sites import raises
 from ..nest.loop_structure import is_inside, perfect_band
 from .elements import Access, Touched, is_written_before
-from .iterations import Condition, Extents, NotKnown, Step, around, place, variable
+from .iterations import Condition, Extents, NotKnown, Step, around, callee, place, variable
 from .operations import NOTHING, Work, work_of
 
 MOST_ROUNDS = 4096
@@ -194,7 +194,7 @@ class _Reader:
             elif op.regions and not isinstance(op, AccumulateOp):
                 self._around(op)
             elif isinstance(op, CallOp) and not raises(op):
-                self._reasons[f"the call of '{op.callee.string_value()}'{place(op)}"] = None
+                self._reasons[f"the call of '{callee(op)}'{place(op)}"] = None
             else:
                 self._outside = self._outside.plus(self._scalar(op))
 
@@ -304,7 +304,7 @@ class _Reader:
                 if any(work_of(inner) != NOTHING for inner in op.walk()):
                     reasons[f"what is in '{op.name}'{place(op)}"] = None
             elif isinstance(op, CallOp) and not raises(op):
-                reasons[f"the call of '{op.callee.string_value()}'{place(op)}"] = None
+                reasons[f"the call of '{callee(op)}'{place(op)}"] = None
             else:
                 here = here.plus(work_of(op))
         return total if here == NOTHING else total.plus(self._executed(block, here, reasons))

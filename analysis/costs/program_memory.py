@@ -25,7 +25,7 @@ from ...dialects.diagnostic import op_location
 from ..machine import LINE_BYTES, STACK_LIMIT
 from ..nest.buffers import element_bytes
 from ..nest.check_sites import raises
-from .iterations import Extents, Iterations, NotKnown, place, variable
+from .iterations import Extents, Iterations, NotKnown, callee, place, variable
 
 Allocation = memref.AllocOp | memref.AllocaOp
 
@@ -208,14 +208,14 @@ class _Reader:
 
     def _called(self, op: CallOp, extents: Extents, copies: int) -> _Peak:
         name = op.callee.string_value()
-        callee = self._functions.get(name)
-        if callee is None or not callee.body.blocks:
+        function = self._functions.get(name)
+        if function is None or not function.body.blocks:
             if not raises(op) and not name.startswith("nestor_"):
-                self.reasons[f"what '{name}' allocates, which is called{place(op)}"] = None
+                self.reasons[f"what '{callee(op)}' allocates, which is called{place(op)}"] = None
             return _Peak()
         shapes: dict[SSAValue, Sequence[int]] = {}
         numbers: dict[SSAValue, int] = {}
-        for inner, given in zip(callee.body.blocks[0].args, op.arguments, strict=True):
+        for inner, given in zip(function.body.blocks[0].args, op.arguments, strict=True):
             if isinstance(inner.type, MemRefType):
                 try:
                     shapes[inner] = extents.shape(given)
@@ -225,7 +225,7 @@ class _Reader:
                 numbers[inner] = known
         there = Extents(shapes, numbers)
         return max(
-            (self.peak(block, there, copies) for block in callee.body.blocks), key=lambda one: one.bytes
+            (self.peak(block, there, copies) for block in function.body.blocks), key=lambda one: one.bytes
         )
 
     def _at_once(self, op: scf.ParallelOp, extents: Extents) -> int:

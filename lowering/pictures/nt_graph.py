@@ -323,7 +323,7 @@ def _constant(value: SSAValue) -> str | None:
 class _Picture:
     def __init__(self, module: ModuleOp, target: str):
         functions = [op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks]
-        if not any(op.name.startswith("nt.") for op in module.walk()):
+        if not any(map(_is_tensor_program, functions)):
             raise fail(
                 module,
                 f"target '{target}' draws programs of the nt level, and there is no operation of it",
@@ -399,6 +399,14 @@ class _Picture:
             x += 36 + _CHAR * len(words)
         self._width = max(self._width, x)
         self._height += 14 + _MARGIN
+
+
+def _is_tensor_program(function: FuncOp) -> bool:
+    """Whether a function is at the nt level; one that only gives back arguments is at that of their types."""
+    if any(op.name.startswith("nt.") for op in function.walk()):
+        return True
+    types = [*function.function_type.inputs, *function.function_type.outputs]
+    return any(isinstance(one, TensorType) for one in types)
 
 
 def _all(box: Box) -> Iterator[Box]:

@@ -171,6 +171,14 @@ def gathered(x, i):
     return x[i] * 2
 
 
+def test_calls_of_python_are_named():
+    def ordered(x):
+        return np.sort(x) + 1
+
+    found = cost(ordered, nt.spec((5,), "f8"))
+    assert found.flops == 5 and found.reasons[0].startswith("the call of 'numpy.sort' at line ")
+
+
 # ---- extents that are refused -------------------------------------------------------------------------------
 
 

@@ -11,9 +11,9 @@ from cpu_nests import NESTS
 from nestor.analysis.nest.loop_structure import functions, loops_in
 from nestor.analysis.nest.sets.dependence import analyse
 from nestor.dialects.diagnostic import NestorError
-from nestor.tools.opt_tool.run_nest import RunRequest, print_results, run_module, save_results
 from nestor.lowering.pictures.nest_svg import emit_nest_svg
 from nestor.lowering.pictures.nest_tree import emit_nest_tree
+from nestor.tools.opt_tool.run_nest import RunRequest, print_results, run_module, save_results
 from nestor.transforms.nest.cleanup.print_dependences import dependence_report
 from parsed import parse_module
 

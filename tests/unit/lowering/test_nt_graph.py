@@ -232,6 +232,10 @@ def test_names_that_xml_has_no_form_for_are_written():
     ElementTree.fromstring(text)
 
 
+def test_a_function_that_gives_back_an_argument_is_drawn():
+    assert ">x</text>" in nt.jit(lambda x: x).lower(np.ones((3, 4)).T).graph()
+
+
 def test_later_levels_are_refused():
     module = parse_module("func.func @f(%x: memref<4xf64>) {\n  func.return\n}", "f.mlir")
     with pytest.raises(nt.NestorError, match="draws programs of the nt level"):
