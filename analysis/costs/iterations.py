@@ -4,13 +4,14 @@
       nest.for "j" %j = 0 to %i {              and j is multiplied: 499500
         nest.for "k" %k = 0 to %n {            so is k: 499500 * n
 
-Iterations are enumerated for those loops only that bounds, conditions or domains depend on; the others are multiplied.
+Iterations are enumerated for those loops only that bounds, conditions or domains depend on, and as long as something inside
+depends on them; the others are multiplied.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -185,14 +186,17 @@ class Extents:
         `fixed` are variables of loops outside of `steps`. Raises NotKnown.
         """
         needed = {*wanted, *self.supports(where.operands if where is not None else ())}
-        for step in steps:
+        after: list[set[SSAValue]] = []
+        for step in reversed(steps):
+            after.insert(0, set(needed))
             needed |= self.supports(_decides(step))
         found = Iterations(dict(fixed or {}))
-        for step in steps:
+        for step, still_needed in zip(steps, after, strict=True):
             if isinstance(step, Condition):
                 self._enter(found, step)
             else:
                 self._repeat(found, step, variable(step) in needed)
+            found.keep_only(still_needed)
         if where is not None:
             for expr in self.affine(where, found.values):
                 if expr is None:
@@ -246,9 +250,7 @@ class Iterations:
         """How many iterations there are."""
         if self._weights is None:
             return self._factor * self._points
-        if float(self._weights.astype(float).sum()) >= 2.0**62:
-            raise NotKnown("there are too many iterations to count them")
-        return self._factor * int(self._weights.sum())
+        return self._factor * int(_checked(self._weights).sum())
 
     def array(self, value: Number) -> np.ndarray:
         """A value at every point that has iterations."""
@@ -262,7 +264,9 @@ class Iterations:
         if np.ndim(trips) == 0:
             self._factor *= int(trips)
         else:
-            self._weights = trips.astype(np.int64) * (1 if self._weights is None else self._weights)
+            weights = np.ones(self._points, np.int64) if self._weights is None else self._weights
+            _checked(weights.astype(float) * trips)
+            self._weights = trips.astype(np.int64) * weights
 
     def expand(self, name: SSAValue, first: Number, step: int, trips: Number) -> None:
         """Run a loop whose iterations matter."""
@@ -284,6 +288,37 @@ class Iterations:
         """Keep the points that a condition holds at."""
         ones = np.ones(self._points, np.int64) if self._weights is None else self._weights
         self._weights = np.where(np.broadcast_to(which, (self._points,)), ones, 0)
+
+    def keep_only(self, needed: Collection[SSAValue]) -> None:
+        """Forget variables that nothing needs any more: points that differ in nothing else are one."""
+        arrays = {name: value for name, value in self.values.items() if isinstance(value, np.ndarray)}
+        kept = [name for name in arrays if name in needed]
+        if len(kept) == len(arrays):
+            return
+        self.values = {n: value for n, value in self.values.items() if n not in arrays or n in needed}
+        weights = np.ones(self._points, np.int64) if self._weights is None else _checked(self._weights)
+        there = weights > 0
+        rows, weights = [arrays[name][there] for name in kept], weights[there]
+        if not kept:
+            self._factor *= int(weights.sum())
+            self._points, self._weights = 1, None
+            return
+        order = np.lexsort(rows)
+        rows, weights = [row[order] for row in rows], weights[order]
+        starts = np.ones(weights.size, bool)
+        if weights.size:
+            starts[1:] = np.any([row[1:] != row[:-1] for row in rows], axis=0)
+        first = np.flatnonzero(starts)
+        self.values |= {name: row[first] for name, row in zip(kept, rows, strict=True)}
+        self._weights = np.add.reduceat(weights, first) if weights.size else weights
+        self._points = first.size
+
+
+def _checked(weights: np.ndarray) -> np.ndarray:
+    """Numbers of iterations whose sum is a number of 64 bits."""
+    if float(weights.astype(float).sum()) >= 2.0**62:
+        raise NotKnown("there are too many iterations to count them")
+    return weights
 
 
 def _decides(step: Step) -> Sequence[SSAValue]:

@@ -136,7 +136,7 @@ class CostAnalysis:
             f"  {least}{_bytes(self.bytes_read)} read, {_bytes(self.bytes_written)} written",
         ]
         if (intensity := self.arithmetic_intensity) is not None:
-            lines.append(f"  {intensity:.3g} operations on floating-point numbers a byte")
+            lines.append(f"  {intensity:,.3g} operations on floating-point numbers a byte")
         count = len(self.nests)
         lines.append(f"  {count} nest{'' if count == 1 else 's'}{':' if count else ''}")
         lines += [f"    {nest}" for nest in self.nests]

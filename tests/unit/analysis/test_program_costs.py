@@ -142,6 +142,21 @@ def test_extents_beyond_what_is_enumerated_are_exact():
     assert found.bytes_read == 8 * (n + 9 + n - 8)
 
 
+def test_deep_triangles_are_counted_by_pairs_of_loops():
+    def triples(a):
+        s = 0.0
+        for i in range(a.size):
+            for j in range(i):
+                for k in range(j):
+                    s += a[i] * a[j] * a[k]
+        return s
+
+    n = 2000
+    found = cost(triples, nt.spec((n,), "f8"))
+    assert found.is_exact and found.flops == 3 * (n * (n - 1) * (n - 2) // 6)
+    assert found.bytes_read == 8 * (n + 1)
+
+
 # ---- what data decides --------------------------------------------------------------------------------------
 
 
