@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -118,11 +118,9 @@ def _be_opt_tool(
     try:
         for stream in (1, 2):
             os.dup2(output, stream)
-        sys.stdout = os.fdopen(1, "w", closefd=False)
-        sys.stderr = os.fdopen(2, "w", closefd=False)
-        code = main(arguments)
-        sys.stdout.flush()
-        sys.stderr.flush()
+        with os.fdopen(1, "w") as said, os.fdopen(2, "w") as complained:
+            with redirect_stdout(said), redirect_stderr(complained):
+                code = main(arguments)
         with os.fdopen(told, "w") as names:
             names.write(" ".join(name for name in sys.modules if name not in before))
     finally:
