@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .frontend.functional.jacobians import jacfwd as jacfwd
     from .frontend.functional.jacobians import jacrev as jacrev
     from .frontend.functional.slices import vmap as vmap
+    from .frontend.interface.custom_ops import custom_op as custom_op
     from .frontend.interface.custom_rules import custom_jvp as custom_jvp
     from .frontend.interface.custom_rules import custom_vjp as custom_vjp
     from .frontend.interface.errors import UnsupportedError as UnsupportedError
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from .frontend.jit.driver.schedule import schedule as schedule
     from .frontend.jit.driver.trace import trace as trace
     from .frontend.nn import random as random
-    from .frontend.script.own_calls import custom_call as custom_call
+    from .frontend.operations.own_calls import custom_call as custom_call
     from .runtime.cpu.threads import get_num_threads as get_num_threads
     from .runtime.cpu.threads import set_num_threads as set_num_threads
 
@@ -45,7 +46,8 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "jit": ".frontend.jit.driver.jit",
     "spec": ".frontend.interface.spec",
-    "custom_call": ".frontend.script.own_calls",
+    "custom_call": ".frontend.operations.own_calls",
+    "custom_op": ".frontend.interface.custom_ops",
     "fork": ".frontend.interface.forks",
     "wait": ".frontend.interface.forks",
     "trace": ".frontend.jit.driver.trace",

@@ -58,6 +58,10 @@ NT_RULE_INPUTS = "nt.rule_inputs"
 """Of a composite with a derivative of the user's: how many of its inputs, from the first on, are arguments of the function.
 The others must not be differentiated: nt-differentiate refuses."""
 
+NT_NATIVE = "nt.native"
+"""Of a composite: the first half of its operands are what machine code of the user's computes, the others what its region
+gives in their place. nt-decompose takes the first, unless nt-drop-native was there before, as it is for GPUs."""
+
 # ---- names in locations (set by nt-differentiate) -----------------------------------------------------
 
 NT_FORWARD = "nt.forward"

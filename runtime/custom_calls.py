@@ -313,11 +313,11 @@ def call_of(declared: FuncOp) -> Call:
 
 def provide(module: ModuleOp) -> None:
     """Be ready to answer the calls of a module: its symbols say all that is to be known."""
-    from ..lowering.nest_common.custom_calls import declarations
+    from ..lowering.nest_common.custom_calls import declarations, is_code
 
     for declared in declarations(module):
         name = declared.sym_name.data
-        if name not in _ANSWERS:
+        if name not in _ANSWERS and not is_code(declared):
             _ANSWERS[name] = _CALLBACK(Call(declared).from_slots)
 
 

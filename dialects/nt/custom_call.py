@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Self
 
-from xdsl.dialects.builtin import AffineMapAttr, DictionaryAttr, StringAttr, TensorType, UnitAttr
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DictionaryAttr, StringAttr, TensorType, UnitAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -24,6 +24,9 @@ from xdsl.utils.exceptions import VerifyException
 from ..affine import AffineList
 from .common import INDEX, NO_SIZES, SizedOp, shape_of, verify_element
 
+LANGUAGES = ("c", "llvm")
+"""What code is written in."""
+
 
 class _CallEffects(MemoryEffect):
     """None, unless the call is `ordered`."""
@@ -36,7 +39,7 @@ class _CallEffects(MemoryEffect):
 
 @irdl_op_definition
 class CustomCallOp(SizedOp):
-    """A call of a function that the runtime knows by name, on whole tensors.
+    """A call of a function that the runtime knows by name, on whole tensors; or of one whose text it has.
 
         %y = nt.custom_call "numpy.sort"(%x) {axis = 0 : i64} : (tensor<4xf32>) -> tensor<4xf32>
         %i = nt.custom_call ordered "numpy.linalg.inv"(%a) : (tensor<3x3xf64>) -> tensor<3x3xf64>
@@ -45,6 +48,10 @@ class CustomCallOp(SizedOp):
     `sizes` are the unknown extents of the results, in order; `arguments` (in braces) what the function is given beside
     the tensors. An `ordered` call may raise an exception or have an effect: it stays where it is, used or not. Any other one
     depends on nothing but its operands.
+
+    Arguments `language`, `entry` and `source` say that the CPU runs the function `entry` of a text in "c" or "llvm", which
+    becomes a part of the program, instead of `target`, which computes the same: it is never ordered. `kinds` says of each
+    operand whether that function gets an array or a number.
     """
 
     name = "nt.custom_call"
@@ -104,6 +111,28 @@ class CustomCallOp(SizedOp):
             )
         if not self.results_ and not self.is_ordered:
             raise VerifyException(f"{self.name}: a call without results has a purpose only if it is ordered")
+        if "language" in self.arguments.data:
+            self._verify_code()
+
+    def _verify_code(self) -> None:
+        data = self.arguments.data
+        texts = {name: data.get(name) for name in ("language", "entry", "source")}
+        missing = [name for name, text in texts.items() if not isinstance(text, StringAttr) or not text.data]
+        if missing:
+            raise VerifyException(
+                f"{self.name}: code has a language, an entry and a source; no {missing[0]} is given"
+            )
+        if data["language"] not in map(StringAttr, LANGUAGES):
+            raise VerifyException(
+                f"{self.name}: no code is in {data['language']}; languages: {', '.join(LANGUAGES)}"
+            )
+        kinds = data.get("kinds")
+        if not isinstance(kinds, ArrayAttr) or len(kinds) != len(self.inputs):
+            raise VerifyException(f"{self.name}: `kinds` of code says how each operand is given to it")
+        if self.is_ordered:
+            raise VerifyException(
+                f"{self.name}: code fills its results and has no other effect: it is not ordered"
+            )
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ordered " if self.is_ordered else " ")

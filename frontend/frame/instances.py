@@ -25,6 +25,7 @@ from ..interface.captured import Absent, Step
 from ..interface.errors import DTypeError, MissingAttributeError, Respecialise
 from ..interface.ordinary import is_frozen, is_generated, is_ordinary, slots_of, why_not_ordinary
 from ..interface.parameters import bound
+from ..interface.spec import Spec
 from ..interface.suggestions import did_you_mean
 from ..interface.versioned import is_own
 from ..values.values import Group, Method, Static, Super, Value, describe
@@ -225,7 +226,7 @@ _OF_NAMED_TUPLES = {"_replace": _Own(_replace), "_asdict": _Own(_as_dict)}
 def instance_attribute(frame: Frame, node: ast.Attribute, owner: Group) -> Value:
     """`owner.name`: an attribute of the object, or what its class has."""
     name, kind = node.attr, owner.kind
-    if kind is slice and owner.names is not None and name in owner.names:
+    if kind in (slice, Spec) and owner.names is not None and name in owner.names:
         return owner.items[owner.names.index(name)]
     if not is_class(kind):
         return container_method(frame, node, owner)

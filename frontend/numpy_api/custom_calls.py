@@ -29,6 +29,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from ...dialects.diagnostic import NestorError
 from ...dialects.nt import CustomCallOp
+from ...lowering.abi.custom_call_names import LANGUAGE
 from ...lowering.nest_common.custom_calls import as_any_layout, call_of, declaration
 from ...runtime.numpy_calls import NUMPY_CALLS
 from ..interface.argument_types import memory_axes
@@ -192,7 +193,7 @@ def _in_island(
     ordered: bool,
     attributes: dict[str, Attribute],
 ) -> list[Value]:
-    buffers = [_buffer(graph, island, o) for o in operands]
+    buffers = [_buffer(graph, island, o, LANGUAGE in attributes) for o in operands]
     arrays = [whole(island.allocate("t", one.dtype, one.extents)) for one in results]
     dtypes = [dtype_of_value(graph, o) for o in operands] + [one.dtype for one in results]
     memory = [*buffers, *[island.memref(a.buffer) for a in arrays]]
@@ -213,12 +214,14 @@ def _in_island(
     ]
 
 
-def _buffer(graph: Graph, island: Island, operand: Value) -> SSAValue:
-    """An operand in memory: the buffer that it is all of, or a copy."""
+def _buffer(graph: Graph, island: Island, operand: Value, dense: bool) -> SSAValue:
+    """An operand in memory: the buffer that it is all of, or a copy; a `dense` one is in row-major order without gaps."""
     if isinstance(operand, Array) and operand.whole and operand.axes:
         memref = island.memref(operand.buffer)
         if operand.buffer.local is not None:
             return memref
+        if dense:
+            return island.memref(island.materialise(operand, "t").buffer)
         cast = as_any_layout(memref)
         graph.insert(cast)
         return cast.dest

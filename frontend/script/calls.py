@@ -17,6 +17,7 @@ from ..frame.instances import call_function, construct, is_record, refuse_outsid
 from ..frame.objects import as_now, call_method, change_made, is_made, is_outside_change
 from ..frame.recursion import inline
 from ..interface.captured import Step
+from ..interface.custom_ops import CustomOp, Primal
 from ..interface.custom_rules import CustomRule
 from ..interface.errors import DTypeError
 from ..interface.inside import name_inside
@@ -156,6 +157,11 @@ def _call_known(
         from ..derivatives.rules import ruled_call
 
         return ruled_call(frame, node, target, args, kwargs)
+    if isinstance(target, CustomOp | Primal):
+        from ..operations.custom_op_values import op_call, primal_call
+
+        is_op = isinstance(target, CustomOp)
+        return (op_call if is_op else primal_call)(frame, node, target if is_op else target.op, args, kwargs)
     python_call = _entry(PYTHON, target) or _entry(APPLIED, target) or _inside(target)
     if python_call is not None:
         return _called(frame, node, target, python_call, args, kwargs)

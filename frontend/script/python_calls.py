@@ -25,6 +25,8 @@ from ..interface.versioned import is_own
 from ..numpy_api.elements.python_builtins import to_integer
 from ..numpy_api.families import FUNCTIONS, METHODS
 from ..numpy_api.invoke import invoke
+from ..operations.own_call_values import OWN_CALLS
+from ..operations.own_calls import traced_call
 from ..values import arithmetic as arith
 from ..values.values import (
     NOTHING,
@@ -49,8 +51,6 @@ from .folding import fold
 from .iteration import ITERATORS, reduced
 from .itertools_calls import ITERTOOLS
 from .operators import combined
-from .own_call_values import OWN_CALLS
-from .own_calls import traced_call
 from .python_library import LIBRARY, sorted_items
 
 _FALSE = Static(False)

@@ -6,3 +6,10 @@ TARGET, ARGUMENTS, ELEMENTS, INPUTS = "target", "arguments", "elements", "inputs
 
 NUMPY = "numpy."
 """How the names of NumPy's functions begin: calls that the user did not ask for."""
+
+LANGUAGE, ENTRY, SOURCE, ELEMENTWISE = "language", "entry", "source", "elementwise"
+"""Among the arguments of a call that machine code of the user's answers: what the text is in, the function of it that is
+called, the text, and whether that function is of one element (docs/custom-ops.md)."""
+
+KINDS = "kinds"
+"""Among the arguments: how each operand is given to the function, "array" or the type of a number."""

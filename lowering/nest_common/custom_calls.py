@@ -10,6 +10,9 @@
 The function is declared, not defined: the runtime answers it (`runtime/custom_calls.py`), from what the declaration
 says. Its symbol is the name with a hash of that, so equal calls are calls of one function, in every module. Buffers
 come in, then those that are filled. A call may fail, as a check may: it is in the table of checks.
+
+A call of code of the user's (`language` among its arguments) is the same, on the CPU: the symbol is in the program
+(`runtime/cpu/native_code.py`). Its buffers are dense, in row-major order.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     MemRefType,
     ModuleOp,
+    NoneAttr,
     StridedLayoutAttr,
     StringAttr,
     i64,
@@ -35,7 +39,7 @@ from ...dialects.attributes import CUSTOM_CALL, KIND
 from ...dialects.nt import CustomCallOp
 from ...dialects.nt.ops import element_of
 from ...dialects.remarks import warn
-from ..abi.custom_call_names import ARGUMENTS, ELEMENTS, INPUTS, NUMPY, TARGET
+from ..abi.custom_call_names import ARGUMENTS, ELEMENTS, INPUTS, LANGUAGE, NUMPY, TARGET
 
 if TYPE_CHECKING:
     from ..nt_to_nest.convert import Conversion
@@ -97,6 +101,14 @@ def declarations(module: ModuleOp) -> list[func.FuncOp]:
     ]
 
 
+def is_code(function: func.FuncOp) -> bool:
+    """Whether the program itself has a declared function, as code of the user's."""
+    facts = function.attributes[CUSTOM_CALL]
+    assert isinstance(facts, DictionaryAttr)
+    arguments = facts.data[ARGUMENTS]
+    return isinstance(arguments, DictionaryAttr) and LANGUAGE in arguments.data
+
+
 def called(op: Operation) -> bool:
     """Whether `op` is a call of such a function."""
     return isinstance(op, func.CallOp) and op.attributes.get(KIND) == StringAttr(CALL_ERROR)
@@ -113,8 +125,9 @@ def target_of(function: func.FuncOp) -> str:
 
 def convert_call(c: Conversion, op: CustomCallOp) -> None:
     """`nt.custom_call`: operands in memory, results in the buffers they end in."""
-    buffers = [c.materialise(value) for value in op.inputs]
-    outputs = [c.buffer_for(result) for result in op.results_]
+    has_code = LANGUAGE in op.arguments.data
+    buffers = [_dense(c, value) if has_code else c.materialise(value) for value in op.inputs]
+    outputs = [_dense_result(c, result) if has_code else c.buffer_for(result) for result in op.results_]
     values = [*op.inputs, *op.results_]
     types = [b.type for b in (*buffers, *outputs)]
     function = declaration(
@@ -131,6 +144,23 @@ def convert_call(c: Conversion, op: CustomCallOp) -> None:
     note(call, op.target.data)
     for result, buffer in zip(op.results_, outputs, strict=True):
         c.place(result, buffer)
+
+
+def _dense(c: Conversion, value: SSAValue) -> SSAValue:
+    """A buffer in row-major order, without gaps, that has the elements of `value`."""
+    buffer = c.materialise(value)
+    return buffer if is_dense(buffer) else c.copied(value)
+
+
+def _dense_result(c: Conversion, value: SSAValue) -> SSAValue:
+    """Such a buffer for `value` to be computed into."""
+    buffer = c.buffer_for(value)
+    return buffer if is_dense(buffer) else c.new_buffer(value)
+
+
+def is_dense(buffer: SSAValue) -> bool:
+    """Whether the type of a buffer says that it is in row-major order, without gaps."""
+    return isinstance(buffer.type, MemRefType) and isinstance(buffer.type.layout, NoneAttr)
 
 
 def note(op: Operation, target: str) -> None:

@@ -17,6 +17,7 @@ from .interruptions import polling
 from .llvm_machine import binding, lock, module_of, run_passes, target_machine
 from .loop_functions import SCALAR, parted
 from .machine_code import MachineCode
+from .native_code import NO_CODE, NativeCode
 from .threads import answered
 
 if TYPE_CHECKING:
@@ -49,7 +50,21 @@ def _optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine, level: int, s
     run_passes(passes, [f for f in module.functions if not f.is_declaration], builder)
 
 
-def _prepare(text: str, level: int | None, target: Cpu | None) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
+def _prepare(
+    text: str, level: int | None, target: Cpu | None, native: NativeCode = NO_CODE
+) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
+    module, machine = _prepared(text, level, target)
+    native.linked(module, lambda own: _own_code(own, machine))
+    return module, machine
+
+
+def _own_code(text: str, machine: llvm.TargetMachine) -> llvm.ModuleRef:
+    module = module_of(text, machine)
+    _optimize(module, machine, 3, slp=True)
+    return module
+
+
+def _prepared(text: str, level: int | None, target: Cpu | None) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
     chosen = _default_level(text) if level is None else level
     machine = target_machine(chosen, target)
     parts = parted(text) if level is None else None
@@ -68,21 +83,27 @@ def _optimized(text: str, machine: llvm.TargetMachine, level: int) -> llvm.Modul
     return module
 
 
-def compile_object(text: str, *, opt_level: int | None = None, machine: Cpu | None = None) -> bytes:
-    """LLVM IR text -> relocatable object code for a machine; None is this one.
+def compile_object(
+    text: str, *, opt_level: int | None = None, machine: Cpu | None = None, native: NativeCode = NO_CODE
+) -> bytes:
+    """LLVM IR text -> relocatable object code for a machine, with the user's `native` code; None is this one.
 
     `opt_level` is 0 to 3; None chooses 1 for explicit-vector code and 3 where scalar loops may profit.
-    Raises RuntimeError (from LLVM) when the text is not valid.
+    Raises RuntimeError (from LLVM) when the text is not valid, CodeError where code cannot be linked.
     """
     with lock:
-        module, target = _prepare(text, opt_level, machine)
-        return target.emit_object(module)
+        module, target = _prepare(text, opt_level, machine, native)
+        code = target.emit_object(module)
+    return native.joined(code)
 
 
-def emit_assembly(text: str, *, opt_level: int | None = None, machine: Cpu | None = None) -> str:
-    """LLVM IR text -> assembly text for a machine, this one where none is named, optimised as `compile_llvm_ir` would."""
+def emit_assembly(
+    text: str, *, opt_level: int | None = None, machine: Cpu | None = None, native: NativeCode = NO_CODE
+) -> str:
+    """LLVM IR text -> assembly text for a machine, this one where none is named, optimised as `compile_llvm_ir` would. What
+    was C is not in it."""
     with lock:
-        module, target = _prepare(text, opt_level, machine)
+        module, target = _prepare(text, opt_level, machine, native)
         return target.emit_assembly(module)
 
 
@@ -92,13 +113,14 @@ def compile_llvm_ir(
     opt_level: int | None = None,
     symbols: Mapping[str, int] | None = None,
     machine: Cpu | None = None,
+    native: NativeCode = NO_CODE,
 ) -> CpuModule:
     """LLVM IR text -> loaded machine code, with the instructions of `machine` only.
 
-    `symbols` are the addresses of what it refers to beside the runtime.
+    `symbols` are the addresses of what it refers to beside the runtime, `native` is code that becomes a part of it.
     """
-    code = compile_object(text, opt_level=opt_level, machine=machine)
-    return CpuModule(code, text, opt_level, symbols, machine)
+    code = compile_object(text, opt_level=opt_level, machine=machine, native=native)
+    return CpuModule(code, text, opt_level, symbols, machine, native)
 
 
 class CpuModule(MachineCode):
@@ -111,8 +133,10 @@ class CpuModule(MachineCode):
         opt_level: int | None = None,
         symbols: Mapping[str, int] | None = None,
         machine: Cpu | None = None,
+        native: NativeCode = NO_CODE,
     ):
         super().__init__(object_code, symbols)
+        self.native = native
         self.llvm_ir = text
         self._opt_level = opt_level
         self._machine = machine
@@ -120,4 +144,6 @@ class CpuModule(MachineCode):
     @property
     def assembly(self) -> str:
         """Assembly text of the module (compiled again: machine code keeps no text)."""
-        return emit_assembly(self.llvm_ir, opt_level=self._opt_level, machine=self._machine)
+        return emit_assembly(
+            self.llvm_ir, opt_level=self._opt_level, machine=self._machine, native=self.native
+        )

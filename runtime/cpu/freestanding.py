@@ -11,10 +11,12 @@ define i32 @f(...)                      @f_kernel, which other libraries do not 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from ...analysis.machine import Cpu
 from ...lowering.abi.error_codes import POLL
 from .engine import compile_object
+from .native_code import NO_CODE, NativeCode
 from .threads import COUNT, serial, with_openmp
 
 _POLL = re.compile(rf"^declare (?:zeroext )?i1 @{POLL}\(.*\).*$", re.MULTILINE)
@@ -32,10 +34,10 @@ class NotAlone(Exception):
     """The program needs a function that a library does not have: its name."""
 
 
-def freestanding(text: str, name: str, prefix: str, *, threads: bool) -> str:
-    """The text with the entry `name` as `<prefix>_kernel`. Raises NotAlone."""
+def freestanding(text: str, name: str, prefix: str, *, threads: bool, own: Collection[str] = ()) -> str:
+    """The text with the entry `name` as `<prefix>_kernel`; `own` are functions that the library has. Raises NotAlone."""
     text = _POLL.sub(_QUIET, with_openmp(text, counted=True) if threads else serial(text))
-    _check_declared(text)
+    _check_declared(text, own)
     text = text.replace(f"@{COUNT} = external global i32", f"@{prefix}_threads = external hidden global i32")
     text = re.sub(rf"@{COUNT}\b", f"@{prefix}_threads", text)
     text = re.sub(r"@realloc\b", "@nestor_kept", _SMALLER.sub(_KEPT, text))
@@ -51,9 +53,11 @@ def freestanding(text: str, name: str, prefix: str, *, threads: bool) -> str:
     return _ENTRY.sub(entry, text)
 
 
-def _check_declared(text: str) -> None:
+def _check_declared(text: str, own: Collection[str] = ()) -> None:
     """Raise NotAlone where a function of this process is called."""
     for declared in _DECLARED.findall(text):
+        if declared in own:
+            continue
         if declared.startswith("nestor_") or not ALLOWED.match(declared):
             raise NotAlone(declared)
 
@@ -66,6 +70,15 @@ def compile_linkable(text: str, machine: Cpu | None = None) -> bytes:
     return compile_object(text, machine=machine)
 
 
-def compile_alone(text: str, name: str, prefix: str, *, threads: bool, machine: Cpu | None) -> bytes:
-    """Object code of a library. Raises NotAlone, and what LLVM raises."""
-    return compile_object(freestanding(text, name, prefix, threads=threads), machine=machine)
+def compile_alone(
+    text: str,
+    name: str,
+    prefix: str,
+    *,
+    threads: bool,
+    machine: Cpu | None,
+    native: NativeCode = NO_CODE,
+) -> bytes:
+    """Object code of a library, with code of the user's. Raises NotAlone, CodeError, and what LLVM raises."""
+    text = freestanding(text, name, prefix, threads=threads, own=native.symbols)
+    return compile_object(text, machine=machine, native=native)

@@ -1,4 +1,5 @@
-"""The C compiler of the machine: object files, static and shared libraries. For what is exported; nothing else needs one."""
+"""The C compiler of the machine: object files, static and shared libraries. For what is exported, and for
+C text of the user's (`native_code.py`); nothing else needs one."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import os
 import shlex
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Sequence
 
 
@@ -39,11 +41,36 @@ class Toolchain:
         soname = f"-Wl,-soname,lib{name}.so"
         self._run(folder, *self.cc, "-shared", f"{name}.o", "-o", f"lib{name}.so", soname, *strict, *links)
 
+    def object_of(self, unit: str, flags: Sequence[str], symbol: str) -> bytes:
+        """Object code of a C text in which others see nothing but `symbol`."""
+        with tempfile.TemporaryDirectory(prefix="nestor-") as folder:
+            with open(os.path.join(folder, "unit.c"), "w", encoding="utf-8") as file:
+                file.write(unit)
+            self._run(folder, *self.cc, *flags, "-c", "unit.c", "-o", "unit.o")
+            self._run(folder, self.objcopy, f"--keep-global-symbol={symbol}", "unit.o")
+            return _contents(folder, "unit.o")
+
+    def merged(self, parts: Sequence[bytes], hidden: Sequence[str]) -> bytes:
+        """Object code of several pieces, in which others do not see the `hidden` symbols."""
+        with tempfile.TemporaryDirectory(prefix="nestor-") as folder:
+            names = [f"part{k}.o" for k in range(len(parts))]
+            for name, part in zip(names, parts, strict=True):
+                with open(os.path.join(folder, name), "wb") as file:
+                    file.write(part)
+            self._run(folder, *self.cc, "-r", "-nostdlib", *names, "-o", "whole.o")
+            self._run(folder, self.objcopy, *[f"--localize-symbol={one}" for one in hidden], "whole.o")
+            return _contents(folder, "whole.o")
+
     def _run(self, folder: str, *command: str) -> None:
         ran = subprocess.run(command, cwd=folder, capture_output=True, text=True)
         if ran.returncode:
             said = "\n".join((ran.stderr or ran.stdout).strip().splitlines()[:8])
             raise ToolError(f"{os.path.basename(command[0])} failed: {said}")
+
+
+def _contents(folder: str, name: str) -> bytes:
+    with open(os.path.join(folder, name), "rb") as file:
+        return file.read()
 
 
 def _found(tool: str) -> str:

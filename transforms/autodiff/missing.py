@@ -5,16 +5,15 @@ from __future__ import annotations
 from xdsl.ir import Operation
 
 from ...dialects.diagnostic import NestorError, fail
-from ...dialects.nt.ops import ReduceOp
+from ...dialects.nt.ops import CustomCallOp, ReduceOp
 
 
 def missing(op: Operation) -> NestorError:
     """The error for an operation that has no rule."""
-    return fail(
-        op,
-        f"{described(op)} has no derivative",
-        hint="give the function around it one with nt.custom_vjp, or take its result as a constant: nt.stop_gradient",
-    )
+    hint = "give the function around it one with nt.custom_vjp, or take its result as a constant: nt.stop_gradient"
+    if isinstance(op, CustomCallOp) and not op.target.data.startswith("numpy."):
+        hint += "; an nt.custom_op has .def_vjp, .def_jvp and decomposition="
+    return fail(op, f"{described(op)} has no derivative", hint=hint)
 
 
 def described(op: Operation) -> str:

@@ -4,18 +4,29 @@
   becomes
     %i = nt.custom_call ordered "numpy.linalg.inv"(%a) : (tensor<8x3x3xf64>) -> tensor<8x3x3xf64>
 
-Any other call runs for one slice after the other.
+Any other call runs for one slice after the other; code of the user's that has a decomposition beside it (`nt.native`) does
+not run, for the decomposition has a form for stacks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, IntegerType, TensorType, i64
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    TensorType,
+    i64,
+)
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from ...dialects.attributes import NT_NATIVE
 from ...dialects.nt import CompositeOp, CustomCallOp, ReshapeOp, YieldOp
 from ...dialects.nt.ops import element_of, shape_of
+from ...lowering.abi.custom_call_names import ELEMENTWISE, KINDS, LANGUAGE
 from .batcher import Batcher, Rule, joined, reads_of
 from .user_rules import rules_of, stacked_rules
 
@@ -42,6 +53,8 @@ def _custom_call(b: Batcher, op: CustomCallOp) -> bool:
     arguments: Mapping[str, Attribute] | None = None
     if name == "numpy.linalg.solve":
         return _solve(b, op)
+    if LANGUAGE in op.arguments.data:
+        return _code(b, op)
     if len(op.inputs) == 1 and name in STACKING:
         arguments = op.arguments.data
     elif len(op.inputs) == 1 and name in ALONG_AXIS:
@@ -49,6 +62,22 @@ def _custom_call(b: Batcher, op: CustomCallOp) -> bool:
     if arguments is None:
         return False
     _call(b, op, [b.stack(v) for v in op.inputs], arguments)
+    return True
+
+
+def _code(b: Batcher, op: CustomCallOp) -> bool:
+    """Code of the user's: it is left out, or is a function of each element, or has no form for stacks."""
+    users = [use.operation for result in op.results_ for use in result.uses]
+    if users and all(NT_NATIVE in user.attributes for user in users):
+        return True
+    kinds = op.arguments.data[KINDS]
+    assert isinstance(kinds, ArrayAttr)
+    is_array = [kind == StringAttr("array") for kind in kinds]
+    numbers = [v for v, array in zip(op.inputs, is_array, strict=True) if not array]
+    if ELEMENTWISE not in op.arguments.data or not any(is_array) or any(map(b.is_stacked, numbers)):
+        return False
+    inputs = [b.stack(v) if array else b.values[v] for v, array in zip(op.inputs, is_array, strict=True)]
+    _call(b, op, inputs, op.arguments.data)
     return True
 
 
@@ -113,6 +142,10 @@ WITHOUT_AXES = ("gelu", "attention")
 
 def _composite(b: Batcher, op: CompositeOp) -> bool:
     """The composite of a stack, or what it stands for; one with derivatives of the user's keeps them."""
+    if NT_NATIVE in op.attributes:
+        for result, value in zip(op.results_, op.inputs[len(op.results_) :], strict=True):
+            b.put(result, b.values[value], stacked=b.is_stacked(value))
+        return True
     count = WHOLE.get(op.label.data)
     parameters = op.parameters.data
     stacked = [b.is_stacked(v) for v in op.inputs]

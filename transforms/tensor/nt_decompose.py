@@ -11,7 +11,8 @@
     ...
 
 Composites in regions of others included. With `only`, those of the names given, wherever they are. Functions that had
-their derivatives (`nt.vjp_rule`, `nt.jvp_rule`) go with them.
+their derivatives (`nt.vjp_rule`, `nt.jvp_rule`) go with them. One with machine code of the user's (`nt.native`) becomes
+what that computes, the first half of its operands.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from ...dialects.attributes import NT_NATIVE
 from ...dialects.nt import CheckpointOp, CompositeOp
 from .unused_functions import drop_unused
 
@@ -42,9 +44,16 @@ class NtDecomposePass(ModulePass):
                 rules |= {
                     v.string_value() for v in composite.attributes.values() if isinstance(v, SymbolRefAttr)
                 }
-                decompose(composite)
+                _take_native(composite) if NT_NATIVE in composite.attributes else decompose(composite)
         if rules:
             drop_unused(op, rules)
+
+
+def _take_native(op: CompositeOp) -> None:
+    for result, value in zip(op.results_, op.inputs, strict=False):
+        result.replace_all_uses_with(value)
+    assert op.parent is not None
+    op.parent.erase_op(op)
 
 
 def decompose(op: CompositeOp | CheckpointOp) -> list[SSAValue]:

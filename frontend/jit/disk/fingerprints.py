@@ -19,6 +19,8 @@ import numpy as np
 
 from ....runtime.disk_cache import blake2b
 from ...interface.carried_texts import file_of
+from ...interface.custom_ops import CustomOp, Primal
+from ...interface.custom_rules import CustomRule
 from ...interface.forwarders import ATTRIBUTES
 from ...interface.ordinary import is_generated
 from ...interface.structures import Again, Structure, parts_of
@@ -175,6 +177,13 @@ def _of_code(code: CodeType, depth: int) -> str:
     return digest(code.co_code, repr(facts), lines, *constants)
 
 
+def _of_op(value: CustomOp | Primal, depth: int) -> str:
+    """An operation of the user's: its texts. The functions that it is made of are read as its attributes."""
+    op = value.op if isinstance(value, Primal) else value
+    shape = op.shape if isinstance(op.shape, str) else None
+    return f"{type(value).__name__}({fingerprint((op.code, shape, op.dtype), depth + 1)})"
+
+
 _MADE = frozenset((
     "__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__annotations__", "__dataclass_params__",
     "__slots__", "__static_attributes__", "__firstlineno__", "__match_args__", "__dataclass_fields__", "__orig_bases__",
@@ -222,4 +231,8 @@ def _of_object(value: Any, depth: int) -> str:
         return f"numpy:{value.__module__}.{value.__qualname__}"
     if kind.__module__ == f"{PACKAGE}.frontend.jit.driver.jit_function" and kind.__name__ == "JitFunction":
         return f"jit({code_of(value.function, depth)})"
+    if isinstance(value, CustomOp | Primal):
+        return _of_op(value, depth)
+    if isinstance(value, CustomRule) and isinstance(value.function, Primal):
+        return f"{kind.__name__}({_of_op(value.function, depth)})"
     raise Unkeyed(f"an object of the class '{kind.__module__}.{kind.__qualname__}'")

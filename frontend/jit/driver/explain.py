@@ -111,8 +111,8 @@ class Explanation:
             ]
         if self.strategies is not None:
             lines += ["strategies (tried in this order, for each nest until one applies):", *self.strategies]
-        if self.calls:
-            lines += ["calls of Python:", *[f"  {call_text(one)}" for one in self.calls]]
+        for title, calls in calls_by_kind(self.calls):
+            lines += [f"{title}:", *[f"  {call_text(one)}" for one in calls]]
         if self.remarks:
             lines += ["remarks:", *[f"  {line}" for r in self.remarks for line in r["text"].splitlines()]]
         return lines + self._history()
@@ -214,6 +214,14 @@ def call_text(one: dict[str, Any]) -> str:
     """A call of Python: the function, and where it stands."""
     place = f"   ({one['file']}:{one['line']})" if one["line"] else ""
     return f"{one['function']}{place}"
+
+
+def calls_by_kind(calls: Sequence[dict[str, Any]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Calls of Python, and of code that the program has, each kind with its title, where there are any."""
+    for title, in_program in (("calls of Python", False), ("calls of code in the program", True)):
+        found = [one for one in calls if one["in_program"] == in_program]
+        if found:
+            yield title, found
 
 
 def _diagnostic(one: Diagnostic) -> dict[str, Any]:
@@ -324,14 +332,15 @@ def _strategies(module: ModuleOp, target: str, machine: str | None) -> list[str]
 
 
 def _calls(module: ModuleOp) -> list[dict[str, Any]]:
-    """Each call of Python: the function, and where it stands."""
-    from ....lowering.nest_common.custom_calls import called, declarations, target_of
+    """Each call of Python, or of code that the program has: the function, and where it stands."""
+    from ....lowering.nest_common.custom_calls import called, declarations, is_code, target_of
 
-    targets = {f.sym_name.data: target_of(f) for f in declarations(module)}
+    targets = {f.sym_name.data: (target_of(f), is_code(f)) for f in declarations(module)}
     found: list[dict[str, Any]] = []
     for op in filter(called, module.walk()):
         file, line = _place([op])
-        found.append({"function": targets[op.callee.string_value()], "file": file, "line": line})  # pyright: ignore
+        function, has_code = targets[op.callee.string_value()]  # pyright: ignore
+        found.append({"function": function, "in_program": has_code, "file": file, "line": line})
     return found
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from ....dialects.diagnostic import NestorError
 from ....lowering.pictures.nest_svg import emit_nest_svg
 from .derivative_picture import derivative_svg
-from .explain import Explanation, accesses_text, call_text, entry_text
+from .explain import Explanation, accesses_text, call_text, calls_by_kind, entry_text
 
 MOST_LINES = 400
 """Maximum number of lines of a file that are shown: what is further away is left out."""
@@ -160,7 +160,7 @@ def _source(one: Explanation) -> list[str]:
 def _said(one: Explanation) -> list[str]:
     """Remarks, strategies, and calls of Python."""
     texts = {
-        "Calls of Python": [call_text(call) for call in one.calls],
+        **{title.capitalize(): list(map(call_text, calls)) for title, calls in calls_by_kind(one.calls)},
         "Remarks of the schedule of a GPU": one.kernels,
         "Strategies, tried in this order for each nest until one applies": one.strategies or [],
         "Remarks": [remark["text"] for remark in one.remarks],

@@ -21,7 +21,7 @@ from ....dialects.tracebacks import boundary
 from ....runtime.collector import collector_paused
 from ...interface.errors import DTypeError
 from ...interface.forwarders import forwarder
-from ...script.own_calls import traced_call
+from ...operations.own_calls import traced_call
 from ..specialise.arguments import parts_of_function
 from .jit_function import JitFunction
 

@@ -58,7 +58,9 @@ def export_c(
     tiles, has_threads = uses_tiles(engine.llvm_ir), threads == "openmp"
     needs = needed(machine, tiles=tiles)
     try:
-        code = compile_alone(engine.llvm_ir, program.name, name, threads=has_threads, machine=machine)
+        code = compile_alone(
+            engine.llvm_ir, program.name, name, threads=has_threads, machine=machine, native=engine.native
+        )
     except NotAlone as missing:
         raise UnsupportedError(
             f"'{name}' cannot be exported to C: it calls '{missing}', which a library without Python does not have"

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ...interface.custom_ops import CustomOp
 from ...interface.custom_rules import CustomRule
 from ...interface.errors import DTypeError
 from ...interface.forwarders import forwarded, forwarder, label_of, take_defaults
@@ -56,7 +57,7 @@ def overlaps(values: Sequence[Any]) -> tuple:
 
 def plain_function(function: Any) -> Callable[..., Any]:
     """The function to compile. Raises DTypeError for what is none."""
-    if isinstance(function, CustomRule) or _is_partial_function(function) or _is_bound(function):
+    if isinstance(function, CustomRule | CustomOp) or _is_partial_function(function) or _is_bound(function):
         name = label_of(getattr(function, "func", function))
         name = f"{name}_" if iskeyword(name) else name
         return forwarder(function, name, "_function({})", {"_function": function}, "jit")

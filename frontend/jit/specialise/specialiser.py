@@ -550,9 +550,11 @@ def calls_python(module: Any) -> bool:
     """Whether a program prints or calls functions of Python."""
     from xdsl.dialects.func import CallOp
 
+    from ....lowering.abi.custom_call_names import LANGUAGE
+
     return any(
         (isinstance(op, CallOp) and not op.callee.string_value().startswith(RAISE))
-        or op.name == "nt.custom_call"
+        or (op.name == "nt.custom_call" and LANGUAGE not in op.properties["arguments"].data)
         for op in module.walk()
     )
 

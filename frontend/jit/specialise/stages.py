@@ -224,16 +224,19 @@ def _fusions(module: ModuleOp) -> str:
 
 def _build_cpu(module: ModuleOp, name: str, schedule: Schedule, machine: str | None) -> tuple[Kernel, Any]:
     from ....lowering.abi.print_calls import PRINT_CALLS
-    from ....lowering.nest_common.custom_calls import declarations
+    from ....lowering.nest_common.custom_calls import declarations, is_code
     from ....runtime.abi import Packer
     from ....runtime.cpu.engine import compile_llvm_ir
+    from ....runtime.cpu.native_code import CodeError
 
     target = masked(machine)
     if target is not None:
         check_runs(target)
     upstream = lowered_copy(module, ("cpu-to-scf",), schedule, machine)
     function = _function(upstream, name)
-    is_answered = bool(declarations(upstream))
+    declared = declarations(upstream)
+    is_answered = not all(map(is_code, declared))
+    native = _native_code(upstream, [one for one in declared if is_code(one)], target)
     if is_answered:
         from ....runtime.custom_calls import provide
 
@@ -243,12 +246,39 @@ def _build_cpu(module: ModuleOp, name: str, schedule: Schedule, machine: str | N
     run_pipeline(upstream, ("cpu-to-llvm",), machine=machine)
     text = _llvm_ir(upstream)
     with stage("LLVM", upstream):
-        engine = compile_llvm_ir(text, machine=target)
+        try:
+            engine = compile_llvm_ir(text, machine=target, native=native)
+        except CodeError as error:
+            raise UnsupportedError(str(error), hint=error.hint) from None
     prints = any(symbol in PRINT_CALLS for symbol in _symbols(module))
     kernel = CpuKernel(engine, name, packer, sites, prints, frozen)
     if is_answered:
         kernel.native = None  # Python runs in the middle of it, and lets other threads in
     return kernel, engine
+
+
+def _native_code(module: ModuleOp, declared: Sequence[Any], machine: Any) -> Any:
+    """The code of the user's that a module calls. Raises UnsupportedError, at the line of the call, where it is wrong."""
+    from ....runtime.cpu.native_code import CodeError, native_code, together
+
+    found = []
+    for one in declared:
+        try:
+            found.append(native_code(one, machine))
+        except CodeError as error:
+            raise _refused_code(module, one, error, error.hint) from None
+    return together(found)
+
+
+def _refused_code(module: ModuleOp, declared: Any, reason: Exception, hint: str | None) -> UnsupportedError:
+    """The error for code that cannot be part of a program, at its first call."""
+    from ....dialects.diagnostic import op_location
+    from ....lowering.nest_common.custom_calls import called, target_of
+
+    name = declared.sym_name.data
+    call = next((o for o in module.walk() if called(o) and o.callee.string_value() == name), declared)  # pyright: ignore
+    what = f"the code of {target_of(declared)} cannot be used: {reason}"
+    return UnsupportedError(what, op_location(call), hint=hint)
 
 
 def _frozen_description(module: ModuleOp, function: Any) -> FrozenDescription | None:

@@ -135,7 +135,17 @@ FRONTEND = (
         "jit.native_call",
         "jit.call",
     ),
-    *("script", "derivatives", "control", "numpy_api", "frame", "indexing", "values", "interface"),
+    *(
+        "script",
+        "operations",
+        "derivatives",
+        "control",
+        "numpy_api",
+        "frame",
+        "indexing",
+        "values",
+        "interface",
+    ),
 )
 """Rooms of the frontend: each imports only those after it."""
 

@@ -38,3 +38,35 @@ func.func @types(%x: tensor<4xf32>) {
   nt.custom_call ordered "f"(%x) : () -> ()
   func.return
 }
+
+// -----
+
+func.func @no_text(%x: tensor<4xf32>) {
+  // expected-error @below {{code has a language, an entry and a source; no source is given}}
+  %0 = nt.custom_call "f"(%x) {language = "c", entry = "f", kinds = ["array"]} : (tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+
+func.func @language(%x: tensor<4xf32>) {
+  // expected-error @below {{no code is in "ada"; languages: c, llvm}}
+  %0 = nt.custom_call "f"(%x) {language = "ada", entry = "f", kinds = ["array"], source = "..."} : (tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+
+func.func @kinds(%x: tensor<4xf32>) {
+  // expected-error @below {{`kinds` of code says how each operand is given to it}}
+  %0 = nt.custom_call "f"(%x) {language = "llvm", entry = "f", kinds = [], source = "..."} : (tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+
+func.func @effect(%x: tensor<4xf32>) {
+  // expected-error @below {{code fills its results and has no other effect: it is not ordered}}
+  %0 = nt.custom_call ordered "f"(%x) {language = "c", entry = "f", kinds = ["array"], source = "..."} : (tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}

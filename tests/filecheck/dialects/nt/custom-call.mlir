@@ -23,3 +23,16 @@ func.func @calls(%x: tensor<?xf32>, %a: tensor<3x3xf64>) -> (tensor<?xf32>, tens
   nt.custom_call ordered "program.note"() : () -> ()
   func.return %y, %z : tensor<?xf32>, tensor<?xf32>
 }
+
+// Code of the user's: its text is in the call.
+// CHECK-LABEL: func.func @code
+// CSE-LABEL: func.func @code
+func.func @code(%x: tensor<4xf64>, %by: tensor<f64>) -> (tensor<4xf64>, tensor<4xf64>) {
+  // CHECK: %y = nt.custom_call "prog.f"(%x, %by) {entry = "f", kinds = ["array", "float"], language = "c", several = false, source = "void f();\0A"} : (tensor<4xf64>, tensor<f64>) -> tensor<4xf64>
+  // CSE: "prog.f"
+  %y = nt.custom_call "prog.f"(%x, %by) {entry = "f", kinds = ["array", "float"], language = "c", several = false, source = "void f();\n"} : (tensor<4xf64>, tensor<f64>) -> tensor<4xf64>
+  // CSE-NOT: "prog.f"
+  %z = nt.custom_call "prog.f"(%x, %by) {entry = "f", kinds = ["array", "float"], language = "c", several = false, source = "void f();\n"} : (tensor<4xf64>, tensor<f64>) -> tensor<4xf64>
+  // CSE-NEXT: func.return %y, %y
+  func.return %y, %z : tensor<4xf64>, tensor<4xf64>
+}

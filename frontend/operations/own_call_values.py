@@ -60,10 +60,12 @@ def custom_call_(
             "define the function outside the compiled one: Python calls it",
             DTypeError,
         )
-    kinds = [_kind(frame, node, k, arg) for k, arg in enumerate(args)]
-    specs = _specs(frame, node, result)
+    kinds = [
+        kind_of_operand(frame, _place_of(node, k + 1), arg, "nt.custom_call") for k, arg in enumerate(args)
+    ]
+    specs = specs_of(frame, node, result)
     target = name_of(function.value)
-    several = _is_several(result)
+    several = is_several(result)
     given = python_call(
         frame.graph, target, args, specs or [], ordered=True, kinds=tuple(kinds), several=several
     )
@@ -72,12 +74,17 @@ def custom_call_(
     return Group(tuple(given)) if several else given[0]
 
 
-def _kind(frame: Frame, node: ast.Call, position: int, value: Value) -> str:
+def _place_of(node: ast.Call, position: int) -> ast.AST:
+    """An argument in the text of a call; all of the call where it is not there by itself."""
+    return node.args[position] if position < len(node.args) else node
+
+
+def kind_of_operand(frame: Frame, node: ast.AST, value: Value, what: str) -> str:
     """How an operand is given to the function."""
     if not is_number(value) or (isinstance(value, Static) and isinstance(value.value, np.ndarray)):
         frame.fail(
-            node.args[min(position + 1, len(node.args) - 1)],
-            f"nt.custom_call with {describe(value)}",
+            node,
+            f"{what} with {describe(value)}",
             "give it arrays and numbers; what else it needs it can have from functools.partial, outside",
             DTypeError,
         )
@@ -87,22 +94,26 @@ def _kind(frame: Frame, node: ast.Call, position: int, value: Value) -> str:
     return kind.__name__ if isinstance(kind, type) else "scalar"
 
 
-def _is_several(result: Value) -> bool:
+def is_several(result: Value) -> bool:
+    """Whether a declared result is a tuple of them."""
     if isinstance(result, Group):
         return result.kind is not Spec
     return isinstance(result, Static) and isinstance(result.value, tuple | list)
 
 
-def _specs(frame: Frame, node: ast.Call, result: Value) -> list[Result] | None:
+def specs_of(
+    frame: Frame, node: ast.Call, result: Value, what: str = "result= of nt.custom_call"
+) -> list[Result] | None:
+    """The results that are declared, None for none; `what` declares them, in messages."""
     if isinstance(result, Static) and result.value is None:
         return None
     parts: list[Any] = [result]
-    if _is_several(result):
+    if is_several(result):
         parts = list(result.items) if isinstance(result, Group) else [Static(v) for v in result.value]  # pyright: ignore
-    return [_spec(frame, node, one) for one in parts]
+    return [_spec(frame, node, one, what) for one in parts]
 
 
-def _spec(frame: Frame, node: ast.Call, value: Value) -> Result:
+def _spec(frame: Frame, node: ast.Call, value: Value, what: str) -> Result:
     extents: Extents
     if isinstance(value, Static) and isinstance(value.value, Spec):
         dtype = value.value.dtype
@@ -110,8 +121,8 @@ def _spec(frame: Frame, node: ast.Call, value: Value) -> Result:
         if unknown:
             frame.fail(
                 node,
-                f"result= of nt.custom_call has the extent {unknown[0]!r}, which is not known",
-                "give integers: result=nt.spec(x.shape, x.dtype)",
+                f"{what} has the extent {unknown[0]!r}, which is not known",
+                "give integers: nt.spec(x.shape, x.dtype)",
                 DTypeError,
             )
         extents = array_shape(frame.graph, [Static(value.value.shape)])
@@ -119,7 +130,7 @@ def _spec(frame: Frame, node: ast.Call, value: Value) -> Result:
         extents, kind = array_shape(frame.graph, [value.items[0]]), value.items[1]
         dtype = static(frame.graph, kind, "a dtype")
     else:
-        frame.fail(node, "result= of nt.custom_call is an nt.spec, or a tuple of them", None, DTypeError)
+        frame.fail(node, f"{what} is an nt.spec, or a tuple of them, not {describe(value)}", None, DTypeError)
     element_type(dtype, frame.graph.place)
     return Result(dtype, extents, is_array=bool(extents))
 

@@ -1,0 +1,302 @@
+"""Calls of operations of the user's (nt.custom_op) in compiled code.
+
+y = scaled(x, 2.0)
+->  %y = nt.custom_call "prog.scaled"(%x, %by) {language = "c", entry = "scaled", source = "...", kinds = [...], ...}
+
+Without C text or LLVM IR the decomposition is inlined; without that the reference is called, as nt.custom_call calls it.
+Where there are both, the program has both, and the target decides:
+
+    %0 = nt.custom_call "prog.scaled"(nt.stop_gradient of %x, %by) ...      // what the CPU runs
+    %1 = what the decomposition computes of %x, %by                         // GPUs, derivatives, stacks of nt.vmap
+    %y = nt.composite "scaled"(%0, %1) attributes {nt.native} { ^bb0(%a, %b): nt.yield %b }
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import UnitAttr
+from xdsl.ir import Block, Region
+
+from ...dialects.attributes import NT_NATIVE
+from ...dialects.nt import CompositeOp, StopGradientOp, YieldOp
+from ...dialects.nt.derivative_ops import is_differentiable
+from ...lowering.abi.custom_call_names import ELEMENTWISE as ELEMENTWISE_CODE
+from ...lowering.abi.custom_call_names import ENTRY, LANGUAGE, SOURCE
+from ...runtime.custom_calls import name_of
+from ..frame.frame import Frame
+from ..frame.recursion import call
+from ..interface.captured import Step
+from ..interface.custom_ops import ELEMENTWISE, Code, CustomOp, result_dtypes
+from ..interface.errors import DTypeError, ShapeError
+from ..interface.forwarders import parameters_of
+from ..interface.op_signatures import parsed
+from ..interface.spec import Spec
+from ..numpy_api.custom_calls import Result, python_call
+from ..numpy_api.families import FUNCTIONS
+from ..values.arithmetic import index_value
+from ..values.contents import as_tensor
+from ..values.equal_extents import require_equal
+from ..values.extents import Affine
+from ..values.graph import element_type
+from ..values.numbers import number_kind
+from ..values.promotion import WEAK_DTYPES
+from ..values.tensors import as_array
+from ..values.values import (
+    Group,
+    Static,
+    Tensor,
+    Value,
+    describe,
+    extents_of,
+    is_array,
+    is_number,
+    shape_text,
+)
+from .own_call_values import is_several, kind_of_operand, specs_of
+
+
+def op_call(frame: Frame, node: ast.Call, op: CustomOp, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """`op(*args, **kwargs)`."""
+    rule = frame.captured.read(op, Step.ATTRIBUTE, "rule")
+    if rule is None:
+        return primal_call(frame, node, op, args, kwargs)
+    from ..derivatives.rules import ruled_call
+
+    return ruled_call(frame, node, rule, args, kwargs)
+
+
+def primal_call(
+    frame: Frame, node: ast.Call, op: CustomOp, args: list[Value], kwargs: dict[str, Value]
+) -> Value:
+    """The same without the derivative that the operation has."""
+    return _OpCall(frame, node, op, args, kwargs).made()
+
+
+class _OpCall:
+    """One call: its operands, what its rule says, and who computes it."""
+
+    def __init__(
+        self, frame: Frame, node: ast.Call, op: CustomOp, args: list[Value], kwargs: dict[str, Value]
+    ):
+        self.frame, self.node, self.op = frame, node, op
+        self.graph = frame.graph
+        self.name = op.name
+        self.reference = self._read("reference")
+        self.operands = self._bound(args, kwargs)
+        self.kinds = [
+            kind_of_operand(frame, node, v, f"argument {k} of {self.name}")
+            for k, v in enumerate(self.operands)
+        ]
+
+    def _read(self, name: str) -> Any:
+        return self.frame.captured.read(self.op, Step.ATTRIBUTE, name)
+
+    def _bound(self, args: list[Value], kwargs: dict[str, Value]) -> list[Value]:
+        """The arguments by position, defaults among them."""
+        try:
+            bound = parameters_of(self.reference).bind(*args, **kwargs)
+        except TypeError as error:
+            self.frame.fail(self.node, f"{self.name}(): {error}", None, DTypeError)
+        bound.apply_defaults()
+        if bound.kwargs:
+            what = f"{self.name} has arguments that are given by keyword only"
+            self.frame.fail(self.node, what, "an operation takes its arguments by position", DTypeError)
+        return [v if isinstance(v, Value) else Static(v) for v in bound.args]  # pyright: ignore
+
+    def made(self) -> Value:
+        code: Code | None = self._read("code")
+        decomposition = self._read("decomposition")
+        results, several = self._results()
+        if decomposition is not None and (code is None or self.graph.island is not None):
+            return self._decomposed(decomposition, results, several)
+        if code is None:
+            return self._whole(self._call(self.operands, results, several, None), several)
+        if decomposition is None:
+            return self._whole(self._call(self.operands, results, several, code), several)
+        return self._either(code, decomposition, results, several)
+
+    def _call(
+        self, operands: Sequence[Value], results: Sequence[Result], several: bool, code: Code | None
+    ) -> list[Value]:
+        """The call: of the reference, which may raise, or of code, which does nothing but fill its results."""
+        facts: dict[str, Any] = {}
+        if code is not None:
+            facts = dict(zip((LANGUAGE, ENTRY, SOURCE), code, strict=True))
+            self._check_code(code, results)
+            if self._read("shape") == ELEMENTWISE:
+                operands = self._broadcast(operands, results[0])
+                facts[ELEMENTWISE_CODE] = True
+        target = name_of(self.reference)
+        return python_call(
+            self.graph,
+            target,
+            operands,
+            results,
+            ordered=code is None,
+            kinds=tuple(self.kinds),
+            several=several,
+            **facts,
+        )
+
+    def _check_code(self, code: Code, results: Sequence[Result]) -> None:
+        dtypes = [*[self._dtype(k) for k in range(len(self.operands))], *[one.dtype for one in results]]
+        language = code[0]
+        for dtype in dtypes:
+            if dtype.name in ("float16", "bfloat16"):
+                what = f"{self.name} has {dtype} among its types, and its code is {_LANGUAGES[language]}"
+                self.frame.fail(
+                    self.node, what, "convert to float32 before it, and back after it", DTypeError
+                )
+        if language == "llvm" and "complex" in self.kinds:
+            what = f"{self.name} takes a complex number, which LLVM IR has no type for"
+            self.frame.fail(self.node, what, "pass an array of shape (1,)", DTypeError)
+
+    def _broadcast(self, operands: Sequence[Value], result: Result) -> list[Value]:
+        """Arrays of the shape of the result; numbers as they are."""
+        shape = Group(tuple(map(index_value, result.extents)))
+        return [
+            FUNCTIONS[np.broadcast_to](self.graph, v, shape) if kind == "array" else v  # pyright: ignore
+            for v, kind in zip(operands, self.kinds, strict=True)
+        ]
+
+    def _whole(self, given: Sequence[Value], several: bool) -> Value:
+        return Group(tuple(given)) if several else given[0]
+
+    # ---- what the rule says -------------------------------------------------------------------------------
+
+    def _dtype(self, position: int) -> np.dtype:
+        kind = number_kind(self.graph, self.operands[position])
+        return WEAK_DTYPES[kind] if isinstance(kind, type) else kind
+
+    def _results(self) -> tuple[list[Result], bool]:
+        shape = self._read("shape")
+        if callable(shape):
+            return self._ruled(shape)
+        kinds = [number_kind(self.graph, v) for v in self.operands]
+        if shape == ELEMENTWISE:
+            shapes = [self._joined()]
+        else:
+            shapes = self._of_text(shape)
+        self._read("dtype")
+        found = [kind(0) if isinstance(kind, type) else kind for kind in kinds]
+        dtypes = result_dtypes(self.op, found, len(shapes))
+        for dtype in dtypes:
+            element_type(dtype, self.graph.place)
+        results = [Result(d, e, bool(e)) for d, e in zip(dtypes, shapes, strict=True)]
+        return results, len(results) > 1
+
+    def _joined(self) -> Any:
+        """The extents of the operands broadcast together."""
+        arrays = [v for v in self.operands if extents_of(v)]
+        if len(arrays) < 2:
+            return extents_of(arrays[0]) if arrays else ()
+        together = FUNCTIONS[np.broadcast_arrays](self.graph, *arrays)
+        assert isinstance(together, Group)
+        return extents_of(together.items[0])
+
+    def _of_text(self, text: str) -> list[Any]:
+        signature = parsed(text)
+
+        def same(known: Any, extent: Any) -> bool:
+            return require_equal(self.graph, _affine(known), extent, self.name)
+
+        try:
+            found = signature.bound([extents_of(v) for v in self.operands], same, self.name, _shown)
+        except ShapeError as error:
+            self.frame.fail(self.node, error.diagnostic.message, error.diagnostic.hint, ShapeError)
+        return [tuple([_affine(e) for e in shape]) for shape in signature.results(found)]
+
+    def _ruled(self, shape: Any) -> tuple[list[Result], bool]:
+        """What a function of the operands' specs says: it is compiled as all else, so that extents may be unknown."""
+        given = [
+            Group(
+                (Group(tuple(map(index_value, extents_of(v)))), Static(self._dtype(k))),
+                Spec,
+                ("shape", "dtype"),
+            )
+            for k, v in enumerate(self.operands)
+        ]
+        value = call(self.frame, self.node, Static(shape), given, {})  # pyright: ignore
+        self.frame.at(self.node)
+        what = f"what the shape rule of {self.name} returns"
+        results = specs_of(self.frame, self.node, value, what)
+        if results is None:
+            self.frame.fail(
+                self.node, f"{what} is None", "it returns an nt.spec, or a tuple of them", DTypeError
+            )
+        return results, is_several(value)
+
+    # ---- the decomposition --------------------------------------------------------------------------------
+
+    def _decomposed(self, function: Any, results: Sequence[Result], several: bool) -> Value:
+        value = call(self.frame, self.node, Static(function), self.operands, {})  # pyright: ignore
+        self.frame.at(self.node)
+        self._parts(value, results, several)
+        return value
+
+    def _parts(self, value: Value, results: Sequence[Result], several: bool) -> list[Value]:
+        """The results of a decomposition, which must be as the rule says."""
+        parts = list(value.items) if several and isinstance(value, Group) else [value]
+        if len(parts) != len(results) or not all(map(is_number, parts)):
+            what = f"the decomposition of {self.name} returns {describe(value)}, and its rule says {len(results)} results"
+            self.frame.fail(self.node, what, None, ShapeError)
+        for part, result in zip(parts, results, strict=True):
+            kind = number_kind(self.graph, part)
+            extents = extents_of(part)
+            same = len(extents) == len(result.extents) and all(
+                require_equal(self.graph, a, b, f"the decomposition of {self.name}")
+                for a, b in zip(extents, result.extents, strict=True)
+            )
+            if kind != result.dtype or not same:
+                what = (
+                    f"the decomposition of {self.name} computes {getattr(kind, '__name__', kind)} of shape "
+                    f"{shape_text(extents)}, and its rule says {result.dtype} of shape {shape_text(result.extents)}"
+                )
+                self.frame.fail(self.node, what, "mend the decomposition, or shape= and dtype=", ShapeError)
+        return parts
+
+    def _either(self, code: Code, decomposition: Any, results: Sequence[Result], several: bool) -> Value:
+        """Both, and an operation that chooses when the target is known."""
+        native = self._call([self._stopped(v) for v in self.operands], results, several, code)
+        value = call(self.frame, self.node, Static(decomposition), self.operands, {})  # pyright: ignore
+        self.frame.at(self.node)
+        parts = self._parts(value, results, several)
+        tensors = [as_tensor(self.graph, v).ssa for v in (*native, *parts)]
+        block = Block(arg_types=[t.type for t in tensors])
+        block.add_op(YieldOp(*block.args[len(native) :]))
+        made = CompositeOp(self.name, tensors, Region(block), [t.type for t in tensors[len(native) :]])
+        made.attributes[NT_NATIVE] = UnitAttr()
+        self.graph.insert(made)
+        chosen = [
+            as_array(Tensor(ssa, one.dtype, one.extents))
+            if one.is_array
+            else Tensor(ssa, one.dtype, (), True)
+            for ssa, one in zip(made.results_, results, strict=True)
+        ]
+        return self._whole(chosen, several)
+
+    def _stopped(self, value: Value) -> Value:
+        """An operand as a constant for derivatives: they are those of the decomposition."""
+        if isinstance(value, Static) or not is_array(value):
+            return value
+        tensor = as_tensor(self.graph, value)
+        if not is_differentiable(tensor.ssa.type):
+            return value
+        stopped = StopGradientOp(tensor.ssa)
+        self.graph.insert(stopped)
+        return as_array(Tensor(stopped.result, tensor.dtype, tensor.extents, order=tensor.order))
+
+
+_LANGUAGES = {"c": "C", "llvm": "LLVM IR"}
+
+
+def _affine(extent: Any) -> Affine:
+    return Affine(extent) if isinstance(extent, int) else extent
+
+
+def _shown(extent: Any) -> str:
+    return shape_text((_affine(extent),)).strip("(),")
