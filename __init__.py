@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .dialects.diagnostic import NestorError as NestorError
     from .frontend import nn as nn
+    from .frontend import testing as testing
     from .frontend.functional.checkpoints import checkpoint as checkpoint
     from .frontend.functional.derivatives import grad as grad
     from .frontend.functional.derivatives import hvp as hvp
@@ -75,7 +76,12 @@ _PUBLIC = {
     "UnsupportedError": ".frontend.interface.errors",
 }
 
-_MODULES = {"cache": ".frontend.jit.driver.cache", "nn": ".frontend.nn", "random": ".frontend.nn.random"}
+_MODULES = {
+    "cache": ".frontend.jit.driver.cache",
+    "nn": ".frontend.nn",
+    "random": ".frontend.nn.random",
+    "testing": ".frontend.testing",
+}
 
 __all__ = ["__version__", *_PUBLIC, *_MODULES]
 

@@ -13,7 +13,7 @@ import functools
 import inspect
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, overload
+from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from .pickling import Pickled
 from .spec import Spec, spec
 from .texts_of import texts_of
 
+Params = ParamSpec("Params")
+Returned = TypeVar("Returned")
+
 ELEMENTWISE = "elementwise"
 """The shape rule of operations that work on each element: operands are broadcast together."""
 
@@ -36,7 +39,7 @@ Code = tuple[str, str, str]
 class Primal:
     """An operation without its derivative: what a rule is the derivative of."""
 
-    def __init__(self, op: CustomOp):
+    def __init__(self, op: CustomOp[Any, Any]):
         functools.update_wrapper(self, op.reference)
         self.op = op
 
@@ -44,12 +47,12 @@ class Primal:
         return self.op.run_reference(*args, **kwargs)
 
 
-class CustomOp(Pickled):
+class CustomOp(Pickled, Generic[Params, Returned]):
     """An operation of the user's. Called outside of compiled code it is its reference, with the shape rule checked."""
 
     def __init__(
         self,
-        reference: Callable[..., Any],
+        reference: Callable[Params, Returned],
         shape: str | Callable[..., Any] = ELEMENTWISE,
         dtype: Any = None,
         code: Code | None = None,
@@ -91,11 +94,11 @@ class CustomOp(Pickled):
 
     # ---- calls outside of compiled code ---------------------------------------------------------------
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Params.args, **kwargs: Params.kwargs) -> Returned:
         for value in (*args, *kwargs.values()):
-            if not isinstance(value, np.ndarray | np.generic) and hasattr(value, "__array_function__"):
-                # An array that is being traced: the call is part of what is compiled.
-                return value.__array_function__(self, (type(value),), args, kwargs)
+            hook = None if isinstance(value, np.ndarray | np.generic) else _hook_of(value)
+            if hook is not None:  # an array that is being traced: the call is part of what is compiled
+                return hook(self, (type(value),), args, kwargs)
         return self.run_reference(*args, **kwargs)
 
     def run_reference(self, *args: Any, **kwargs: Any) -> Any:
@@ -104,15 +107,14 @@ class CustomOp(Pickled):
         specs = self.result_specs(
             [spec_of(self, k, value) for k, value in enumerate(values)], list(map(_kind, values))
         )
-        given = self.reference(*map(_read_only, values))
+        function: Callable[..., Any] = self.reference
+        given: Any = function(*map(_read_only, values))
         several = isinstance(specs, tuple)
         wanted = specs if several else (specs,)
         results = tuple(given) if several else (given,)
         if len(results) != len(wanted):
             raise ShapeError(f"{self.name} returned {len(results)} results, its rule says {len(wanted)}")
-        checked = [
-            checked_result(self.name, one, want) for one, want in zip(results, wanted, strict=True)
-        ]
+        checked = [checked_result(self.name, one, want) for one, want in zip(results, wanted, strict=True)]
         return tuple(checked) if several else checked[0]
 
     def arguments(self, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
@@ -123,9 +125,7 @@ class CustomOp(Pickled):
             raise DTypeError(f"{self.name}(): {error}") from None
         bound.apply_defaults()
         if bound.kwargs:
-            raise DTypeError(
-                f"{self.name} has arguments that are given by keyword only", hint=_BY_POSITION
-            )
+            raise DTypeError(f"{self.name} has arguments that are given by keyword only", hint=_BY_POSITION)
         return bound.args
 
     def result_specs(self, operands: Sequence[Spec], kinds: Sequence[Any]) -> Spec | tuple[Spec, ...]:
@@ -183,7 +183,7 @@ class CustomOp(Pickled):
 _BY_POSITION = "an operation takes arrays and numbers by position; what else it needs it has from outside"
 
 
-def spec_of(op: CustomOp, position: int, value: Any) -> Spec:
+def spec_of(op: CustomOp[Any, Any], position: int, value: Any) -> Spec:
     """The type of an argument. Raises DTypeError for what is no array and no number."""
     if isinstance(value, np.ndarray | np.generic):
         return spec(value.shape, value.dtype)
@@ -195,7 +195,7 @@ def spec_of(op: CustomOp, position: int, value: Any) -> Spec:
     )
 
 
-def result_dtypes(op: CustomOp, kinds: Sequence[Any], count: int) -> list[np.dtype]:
+def result_dtypes(op: CustomOp[Any, Any], kinds: Sequence[Any], count: int) -> list[np.dtype]:
     """The dtypes of the results: as said, else NumPy's promotion of the operands', dtypes and numbers of Python. Raises
     ShapeError."""
     if op.dtype is None:
@@ -211,7 +211,7 @@ def _kind(value: Any) -> Any:
     return value.dtype if isinstance(value, np.ndarray | np.generic) else type(value)(0)
 
 
-def ruled_specs(op: CustomOp, given: Any) -> Spec | tuple[Spec, ...]:
+def ruled_specs(op: CustomOp[Any, Any], given: Any) -> Spec | tuple[Spec, ...]:
     """What a rule returned. Raises DTypeError where that is no nt.spec with extents that are known."""
     specs = given if isinstance(given, tuple | list) else (given,)
     for one in specs:
@@ -235,6 +235,10 @@ def checked_result(name: str, value: Any, wanted: Spec) -> Any:
     return array if array.shape else array[()]
 
 
+def _hook_of(value: Any) -> Any:
+    return getattr(value, "__array_function__", None)
+
+
 def _read_only(value: Any) -> Any:
     if not isinstance(value, np.ndarray):
         return value
@@ -248,7 +252,7 @@ def _read_only(value: Any) -> Any:
 
 @overload
 def custom_op(
-    reference: Callable[..., Any],
+    reference: Callable[Params, Returned],
     *,
     shape: str | Callable[..., Any] = ...,
     dtype: Any = ...,
@@ -256,7 +260,7 @@ def custom_op(
     llvm: str | None = ...,
     entry: str | None = ...,
     decomposition: Callable[..., Any] | None = ...,
-) -> CustomOp: ...
+) -> CustomOp[Params, Returned]: ...
 @overload
 def custom_op(
     reference: None = None,
@@ -267,7 +271,7 @@ def custom_op(
     llvm: str | None = ...,
     entry: str | None = ...,
     decomposition: Callable[..., Any] | None = ...,
-) -> Callable[[Callable[..., Any]], CustomOp]: ...
+) -> Callable[[Callable[Params, Returned]], CustomOp[Params, Returned]]: ...
 def custom_op(
     reference: Callable[..., Any] | None = None,
     *,

@@ -25,7 +25,7 @@ from ...dialects.attributes import NT_NATIVE
 from ...dialects.nt import CompositeOp, StopGradientOp, YieldOp
 from ...dialects.nt.derivative_ops import is_differentiable
 from ...lowering.abi.custom_call_names import ELEMENTWISE as ELEMENTWISE_CODE
-from ...lowering.abi.custom_call_names import ENTRY, LANGUAGE, SOURCE
+from ...lowering.abi.custom_call_names import ENTRY, LANGUAGE, PURE, SOURCE
 from ...runtime.custom_calls import name_of
 from ..frame.frame import Frame
 from ..frame.recursion import call
@@ -123,7 +123,7 @@ class _OpCall:
         self, operands: Sequence[Value], results: Sequence[Result], several: bool, code: Code | None
     ) -> list[Value]:
         """The call: of the reference, which may raise, or of code, which does nothing but fill its results."""
-        facts: dict[str, Any] = {}
+        facts: dict[str, Any] = {PURE: True} if code is None else {}
         if code is not None:
             facts = dict(zip((LANGUAGE, ENTRY, SOURCE), code, strict=True))
             self._check_code(code, results)

@@ -11,5 +11,8 @@ LANGUAGE, ENTRY, SOURCE, ELEMENTWISE = "language", "entry", "source", "elementwi
 """Among the arguments of a call that machine code of the user's answers: what the text is in, the function of it that is
 called, the text, and whether that function is of one element (docs/custom-ops.md)."""
 
+PURE = "pure"
+"""Among the arguments of a call of Python: the function has no effect and gives the same again, though it may raise."""
+
 KINDS = "kinds"
 """Among the arguments: how each operand is given to the function, "array" or the type of a number."""

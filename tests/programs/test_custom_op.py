@@ -217,6 +217,13 @@ def test_derivatives_that_are_given(op, form):
     np.testing.assert_allclose(gby, 2 * 1.5 * (X**2).sum())
 
 
+def test_a_pullback_may_call_the_operation_again():
+    made = nt.custom_op(lambda x: np.exp(x))
+    made.def_vjp(lambda x: (made(x), x), lambda x, c: (c * made(x),))
+    _, pullback = nt.vjp(lambda x: made(x).sum(), X)
+    np.testing.assert_allclose(pullback(1.0)[0], np.exp(X))
+
+
 def test_without_a_derivative_it_says_so():
     with pytest.raises(nt.NestorError, match="has no derivative") as caught:
         nt.grad(lambda x: scaled(x, 2.0).sum())(X)

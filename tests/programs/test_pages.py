@@ -10,7 +10,7 @@ import pytest
 from places import ROOT
 
 SNIPPET = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-PAGES = {"executor": (5, "noted runs in Python"), "processes": (2, "")}
+PAGES = {"executor": (5, "noted runs in Python"), "processes": (2, ""), "custom-ops": (7, "")}
 """By the page: how many snippets it has at least, and what they print."""
 
 

@@ -3,7 +3,7 @@
     nt.vjp replay @f(...)      // @f: %r = nt.custom_call ordered "prog.draw"(%x); %y = nt.multiply %x, %r
 
 A call whose result the derivative does not need is left out. One that it needs would give something else the second time:
-that is refused. NumPy's functions give the same again.
+that is refused. NumPy's functions give the same again, and so do operations (`nt.custom_op`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from xdsl.traits import is_side_effect_free
 
 from ...dialects.diagnostic import fail
 from ...dialects.nt.ops import CustomCallOp
+from ...lowering.abi.custom_call_names import NUMPY, PURE
 
 
 def drop_calls(block: Block, before: Operation | None, after: Operation | None) -> None:
@@ -49,4 +50,4 @@ def _calls_python(op: Operation) -> bool:
 
 def _is_of_program(op: CustomCallOp) -> bool:
     """Whether the function may give something else each time."""
-    return op.is_ordered and not op.target.data.startswith("numpy.")
+    return op.is_ordered and not op.target.data.startswith(NUMPY) and PURE not in op.arguments.data

@@ -126,6 +126,7 @@ def test_no_circles(graph):
 
 FRONTEND = (
     *(
+        "testing",
         "nn",
         "functional",
         "jit.driver",

@@ -22,6 +22,11 @@ def total(x: Array) -> float:
     return float(x.sum())
 
 
+@nt.custom_op(shape="(n),()->(n)", dtype="f8")
+def shifted(x: Array, by: float) -> Array:
+    return x + by
+
+
 def loss(w: Array, x: Array) -> float:
     return float(((x @ w) ** 2).sum())
 
@@ -48,6 +53,7 @@ assert_type(cost.flops, int)
 assert_type(low.memory_analysis(threads=1).peak, int)
 picture: str = low.graph("html")
 print(scaled.explain(x), scaled.cache_info()["compiled"], text, s)
+assert_type(shifted(x, 3.0), Array)
 call = nt.fork(scaled, x, 3.0)
 assert_type(nt.wait(call), Array)
 rows = nt.vmap(scaled)(np.ones((2, 3)))
