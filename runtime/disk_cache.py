@@ -294,7 +294,7 @@ def settings() -> str:
     items = sorted(
         item
         for item in os.environ.items()
-        if item[0].startswith("NESTOR_") and not item[0].startswith(_OWN_SETTINGS)
+        if item[0] == "CC" or (item[0].startswith("NESTOR_") and not item[0].startswith(_OWN_SETTINGS))
     )
     return repr(items)
 

@@ -337,6 +337,6 @@ def _code(reference: Any, c: str | None, llvm: str | None, entry: str | None) ->
     (language, text), name = given[0], reference.__name__ if entry is None else entry
     if not isinstance(text, str):
         raise DTypeError(f"{language}= is {type(text).__name__}, not a text")
-    if not re.fullmatch(r"[A-Za-z_]\w*", name):
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         raise DTypeError(f"'{name}' is no name of a function in {language}", hint="entry= names it")
     return language, name, text

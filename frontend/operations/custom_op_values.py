@@ -88,7 +88,7 @@ class _OpCall:
         self.reference = self._read("reference")
         self.operands = self._bound(args, kwargs)
         self.kinds = [
-            kind_of_operand(frame, node, v, f"argument {k} of {self.name}")
+            kind_of_operand(frame, node, v, f"argument {k} of {self.name} is")
             for k, v in enumerate(self.operands)
         ]
 

@@ -14,6 +14,7 @@ import numpy as np
 from ...runtime.custom_calls import name_of
 from ..frame.frame import Frame
 from ..frame.recursion import call
+from ..interface.custom_ops import custom_op
 from ..interface.errors import DTypeError
 from ..interface.forks import Forked, fork, wait
 from ..interface.spec import Spec, spec
@@ -61,7 +62,8 @@ def custom_call_(
             DTypeError,
         )
     kinds = [
-        kind_of_operand(frame, _place_of(node, k + 1), arg, "nt.custom_call") for k, arg in enumerate(args)
+        kind_of_operand(frame, _place_of(node, k + 1), arg, "nt.custom_call with")
+        for k, arg in enumerate(args)
     ]
     specs = specs_of(frame, node, result)
     target = name_of(function.value)
@@ -84,7 +86,7 @@ def kind_of_operand(frame: Frame, node: ast.AST, value: Value, what: str) -> str
     if not is_number(value) or (isinstance(value, Static) and isinstance(value.value, np.ndarray)):
         frame.fail(
             node,
-            f"{what} with {describe(value)}",
+            f"{what} {describe(value)}",
             "give it arrays and numbers; what else it needs it can have from functools.partial, outside",
             DTypeError,
         )
@@ -152,5 +154,14 @@ def wait_(frame: Frame, node: ast.Call, forked: Value) -> Value:
     return forked.items[0]
 
 
-OWN_CALLS = {custom_call: custom_call_, spec: spec_, fork: fork_, wait: wait_}
+def custom_op_(frame: Frame, node: ast.Call, *args: Value, **kwargs: Value) -> Value:
+    """Operations are defined outside."""
+    frame.fail(
+        node,
+        "nt.custom_op is not supported in compiled code",
+        "define the operation outside, and call it here",
+    )
+
+
+OWN_CALLS = {custom_call: custom_call_, custom_op: custom_op_, spec: spec_, fork: fork_, wait: wait_}
 """For the table of what is called with the frame (`python_calls.py`)."""

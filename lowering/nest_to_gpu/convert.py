@@ -45,7 +45,7 @@ from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.ext import gpu as gpu_ext
 from ..abi.handed_over import HAND_OVER
 from ..abi.print_calls import PRINT_CALLS
-from ..nest_common.custom_calls import called, declarations, target_of
+from ..nest_common.custom_calls import called, declarations, is_code, target_of
 from ..nest_common.index_arithmetic import IndexBuilder
 from ..nest_to_scf.convert import prepend, set_arguments
 from .host import HostBody
@@ -135,11 +135,15 @@ def _refuse_calls(function: func.FuncOp) -> None:
             )
         if called(op):
             name = op.callee.string_value()  # pyright: ignore
-            target = next(target_of(f) for f in declarations(_module_of(function)) if f.sym_name.data == name)
+            callee = next(f for f in declarations(_module_of(function)) if f.sym_name.data == name)
+            what = "calls code for the CPU" if is_code(callee) else "calls Python"
+            way_out = "call it outside the compiled function, or use the target cpu"
             raise fail(
                 op,
-                f"calls Python: {target}, which a GPU cannot",
-                hint="call it outside the compiled function, or use the target cpu",
+                f"{what}: {target_of(callee)}, which a GPU cannot",
+                hint=f"{way_out}; an nt.custom_op may have a decomposition=, which runs on GPUs"
+                if is_code(callee)
+                else way_out,
                 error=LoweringError,
             )
     if (call := call_for_effect(function)) is not None:

@@ -12,6 +12,7 @@ LLVM IR by LLVM. Only that symbol is seen outside. docs/custom-ops.md says what 
 from __future__ import annotations
 
 import functools
+import os
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -28,10 +29,8 @@ from ...lowering.abi.custom_call_names import (
     LANGUAGE,
     SOURCE,
 )
-from ..custom_calls import python_value
 from . import object_loader
 from .process_symbols import of_process
-from .toolchain import Toolchain, ToolError
 
 if TYPE_CHECKING:
     import llvmlite.binding as llvm
@@ -60,13 +59,18 @@ class NativeCode(NamedTuple):
     def linked(self, module: llvm.ModuleRef, optimized: Any) -> None:
         """Add what is LLVM IR to a module; `optimized` makes one of a text."""
         for symbol, text in self.llvm:
-            module.link_in(optimized(text))
+            try:
+                module.link_in(optimized(text))
+            except RuntimeError as error:
+                raise CodeError(f"LLVM cannot link the code of {symbol}: {str(error).strip()}") from None
             module.get_function(symbol).linkage = "internal"
 
     def joined(self, code: bytes) -> bytes:
         """The object code of a program with that of C. Raises CodeError."""
         if not self.objects:
             return code
+        from .toolchain import Toolchain, ToolError
+
         try:
             return Toolchain().merged([code, *[one for _, one in self.objects]], [s for s, _ in self.objects])
         except ToolError as error:
@@ -91,7 +95,9 @@ def native_code(declared: FuncOp, machine: Cpu | None) -> NativeCode:
         )
     if call.language == "llvm":
         return NativeCode(llvm=((call.symbol, _with_llvm_entry(call)),))
-    code = _compiled_c(_c_unit(call), call.symbol, _architecture(machine))
+    code = _compiled_c(
+        _c_unit(call), call.symbol, _architecture(machine), _prototype(call), os.environ.get("CC")
+    )
     if object_loader.can_load():
         try:
             object_loader.load(code, of_process)
@@ -122,6 +128,7 @@ class _Call:
 
     def __init__(self, declared: FuncOp):
         from ...dialects.nt.types import TO_NAME
+        from ..custom_calls import python_value
 
         facts: Any = declared.attributes[CUSTOM_CALL]
         arguments = {key: python_value(value) for key, value in facts.data[ARGUMENTS].data.items()}
@@ -166,26 +173,39 @@ def _c_unit(call: _Call) -> str:
     body = f"  {called};\n"
     if call.elementwise:
         body = (
-            f"  {kind} *restrict result = {_c_pointer(call.results[0], kind)};\n"
-            f"  for (int64_t i = 0; i < {_count(call)}; i++) result[i] = {called};\n"
+            f"  {kind} *restrict nestor_result = {_c_pointer(call.results[0], kind)};\n"
+            f"  for (int64_t nestor_i = 0; nestor_i < {_count(call)}; nestor_i++) nestor_result[nestor_i] = {called};\n"
         )
     message = f"{call.entry} returns {kind}"
     return (
         f'#include <stdint.h>\n{defined}#line 1 "{call.entry}.c"\n{call.source}\n#line 1 "call of {call.entry}"\n'
         '#pragma GCC diagnostic error "-Wconversion"\n#pragma GCC diagnostic ignored "-Wsign-conversion"\n'
-        f'int32_t nestor_entry(const int64_t *slots) __asm__("{call.symbol}");\n'
-        f"int32_t nestor_entry(const int64_t *slots) {{\n{_c_locals(call)}"
+        f'int32_t nestor_entry(const int64_t *nestor_slots) __asm__("{call.symbol}");\n'
+        f"int32_t nestor_entry(const int64_t *nestor_slots) {{\n{_c_locals(call)}"
         f"{_c_check(called, kind, message, call.elementwise)}{body}  return 0;\n}}\n"
     )
 
 
+def _prototype(call: _Call) -> str:
+    """What the function of the user is to look like."""
+    found: list[str] = []
+    for one in call.operands:
+        kind = _C_TYPES[one.dtype]
+        plain = one.is_number or call.elementwise
+        found += [kind] if plain else [f"const {kind} *", *["int64_t"] * one.rank]
+    for one in () if call.elementwise else call.results:
+        found += [f"{_C_TYPES[one.dtype]} *", *["int64_t"] * one.rank]
+    kind = _C_TYPES[call.results[0].dtype] if call.elementwise else "void"
+    return f"{kind} {call.entry}({', '.join(found) or 'void'})"
+
+
 def _c_check(called: str, kind: str, message: str, elementwise: bool) -> str:
-    text = called.replace("[i]", "[0]") if elementwise else called
+    text = called.replace("[nestor_i]", "[0]") if elementwise else called
     return f'  _Static_assert(__builtin_types_compatible_p(__typeof__({text}), {kind}), "{message}");\n'
 
 
 def _c_pointer(one: _Operand, kind: str) -> str:
-    return f"({kind} *)(intptr_t)slots[{one.slot}]"
+    return f"({kind} *)(intptr_t)nestor_slots[{one.slot}]"
 
 
 def _c_locals(call: _Call) -> str:
@@ -194,25 +214,31 @@ def _c_locals(call: _Call) -> str:
     for k, one in enumerate(call.operands):
         kind = f"const {_C_TYPES[one.dtype]}"
         pointer = _c_pointer(one, kind)
-        lines.append(f"  {kind} x{k} = *{pointer};\n" if one.is_number else f"  {kind} *x{k} = {pointer};\n")
+        lines.append(
+            f"  {kind} nestor_x{k} = *{pointer};\n"
+            if one.is_number
+            else f"  {kind} *nestor_x{k} = {pointer};\n"
+        )
     return "".join(lines)
 
 
 def _c_arguments(call: _Call) -> list[str]:
     found = []
     for k, one in enumerate(call.operands):
-        found += [f"x{k}"] if one.is_number else [f"x{k}", *_extents(one)]
+        found += [f"nestor_x{k}"] if one.is_number else [f"nestor_x{k}", *_extents(one)]
     for one in call.results:
         found += [_c_pointer(one, _C_TYPES[one.dtype]), *_extents(one)]
     return found
 
 
 def _c_elements(call: _Call) -> list[str]:
-    return [f"x{k}" if one.is_number else f"x{k}[i]" for k, one in enumerate(call.operands)]
+    return [
+        f"nestor_x{k}" if one.is_number else f"nestor_x{k}[nestor_i]" for k, one in enumerate(call.operands)
+    ]
 
 
 def _extents(one: _Operand) -> list[str]:
-    return [f"slots[{one.slot + 1 + axis}]" for axis in range(one.rank)]
+    return [f"nestor_slots[{one.slot + 1 + axis}]" for axis in range(one.rank)]
 
 
 def _count(call: _Call) -> str:
@@ -251,13 +277,19 @@ def _architecture(machine: Cpu | None) -> str:
 
 
 @functools.lru_cache(maxsize=128)
-def _compiled_c(unit: str, symbol: str, architecture: str) -> bytes:
-    """Object code of C text that has one symbol for others. Raises CodeError."""
+def _compiled_c(unit: str, symbol: str, architecture: str, prototype: str, cc: str | None) -> bytes:
+    """Object code of C text that has one symbol for others, by the compiler `cc`. Raises CodeError."""
+    from .toolchain import Toolchain, ToolError
+
     flags = [*_FLAGS, *([f"-march={architecture}"] if architecture else [])]
     try:
-        return Toolchain().object_of(unit, flags, symbol)
+        tools = Toolchain(cc)
     except ToolError as error:
-        raise CodeError(str(error), _HINT if "there is no" in str(error) else None) from None
+        raise CodeError(str(error), _HINT) from None
+    try:
+        return tools.object_of(unit, flags, symbol)
+    except ToolError as error:
+        raise CodeError(str(error), f"these operands and results want: {prototype}") from None
 
 
 # ---- LLVM IR ----------------------------------------------------------------------------------------

@@ -167,7 +167,7 @@ def test_calls_of_code_are_said_and_are_not_python():
 
 def test_a_gpu_takes_the_decomposition_and_refuses_code_without():
     agree(nt.jit(lambda x: cube(x) + 1, target="cuda-sim")(X), cube(X) + 1)
-    with pytest.raises(nt.NestorError, match="scaled"):
+    with pytest.raises(nt.NestorError, match=r"calls code for the CPU: .*scaled[\s\S]*decomposition="):
         nt.jit(lambda x: scaled(x, 2.0), target="cuda-sim")(X)
 
 
@@ -434,6 +434,17 @@ def test_llvm_text_that_is_wrong(text, said):
     assert re.search(said, message.replace("\n", " ")) and "test_custom_op.py" in message
 
 
+def test_an_operation_that_is_made_in_compiled_code():
+    assert "define the operation outside" in refused(lambda x: nt.custom_op(plain_reference)(x), X)
+
+
+def test_an_error_of_the_compiler_says_what_the_function_looks_like():
+    message = refused(
+        nt.custom_op(lambda x, by: x * by, shape="(n),()->(n)", c="void f(void) {}", entry="f"), X[0], 2
+    )
+    assert "want: void f(const double *, int64_t, int64_t, double *, int64_t)" in message
+
+
 def test_definitions_that_are_none():
     for wrong, error in (
         ({"c": "", "llvm": ""}, nt.UnsupportedError),
@@ -450,6 +461,19 @@ def test_definitions_that_are_none():
     with pytest.raises(TypeError, match="str, not an array or a number"):
         cube("a")
     assert "argument 0 of cube" in refused(lambda x: cube("a"), X)
+
+
+@pytest.mark.parametrize("name", ["i", "slots", "result", "x0", "y"])
+def test_names_that_generated_code_may_have(name):
+    for c in (
+        f"double {name}(double x) {{ return 2 * x; }}",
+        f"static double helper(double x) {{ return 2 * x; }}\n#define {name} helper",
+    ):
+        op = nt.custom_op(lambda x: 2 * x, c=c, entry=name)
+        agree(nt.jit(lambda x, op=op: op(x))(X), 2 * X)
+    llvm = f"define double @{name}(double %x) {{\n  %y = fadd double %x, %x\n  ret double %y\n}}"
+    op = nt.custom_op(lambda x: 2 * x, llvm=llvm, entry=name)
+    agree(nt.jit(lambda x: op(x))(X), 2 * X)
 
 
 def test_two_texts_with_the_same_names_in_one_program():

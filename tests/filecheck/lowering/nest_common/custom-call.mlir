@@ -53,3 +53,15 @@ func.func @carried(%h0: tensor<4xf64>) -> tensor<4xf64> {
   }
   func.return %r : tensor<4xf64>
 }
+
+// Code of the user's gets dense buffers: an operand that may be strided is copied; it is called as Python is.
+// CHECK-LABEL: func.func @code
+// CHECK: %[[D:.*]] = nest.alloc "x"(%n) : memref<?xf32>
+// CHECK: nest.store "copy" %{{.*}}, %[[D]]
+// CHECK: func.call @program.f.[[F:[0-9a-f]+]](%[[D]], %{{.*}}) {nestor.kind = "CallError"} : (memref<?xf32>, memref<?xf32>) -> ()
+// LLVM: llvm.call @program.f.{{[0-9a-f]+}}(%slots
+func.func @code(%x: tensor<?xf32> {nt.layout = "strided"}) -> tensor<?xf32> {
+  %n = nt.dim %x[0] : tensor<?xf32>
+  %y = nt.custom_call "program.f"(%x) sizes(%n) {entry = "f", kinds = ["array"], language = "c", several = false, source = "void f(...);"} : (tensor<?xf32>) -> tensor<?xf32>
+  func.return %y : tensor<?xf32>
+}

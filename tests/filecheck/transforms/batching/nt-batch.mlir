@@ -183,3 +183,25 @@ func.func @whole_slices(%x: tensor<8x3x4xf32>) -> tensor<8x3x4xf32> {
 // CHECK-LABEL: @whole_slices
 // CHECK: nt.composite "log_softmax"(%x : tensor<8x3x4xf32>) {axis = [1 : i64, 2 : i64]} -> tensor<8x3x4xf32>
 // CHECK: nt.composite "gelu"({{.*}} : tensor<8x3x4xf32>) -> tensor<8x3x4xf32>
+
+// -----
+
+// Elementwise code of the user's takes a stack as it is; other code runs for each slice, or its decomposition for all.
+func.func private @f(%x: tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>) {
+  %0 = nt.custom_call "prog.cube"(%x) {elementwise = true, entry = "cube", kinds = ["array"], language = "llvm", several = false, source = "..."} : (tensor<4xf64>) -> tensor<4xf64>
+  %1 = nt.custom_call "prog.turn"(%x) {entry = "turn", kinds = ["array"], language = "c", several = false, source = "..."} : (tensor<4xf64>) -> tensor<4xf64>
+  %2 = nt.negative %x : tensor<4xf64>
+  %3 = nt.composite "turn"(%1, %2 : tensor<4xf64>, tensor<4xf64>) attributes {nt.native} -> tensor<4xf64> {
+  ^bb0(%a: tensor<4xf64>, %b: tensor<4xf64>):
+    nt.yield %b : tensor<4xf64>
+  }
+  func.return %0, %3 : tensor<4xf64>, tensor<4xf64>
+}
+func.func @code(%x: tensor<8x4xf64>) -> (tensor<8x4xf64>, tensor<8x4xf64>) {
+  %0, %1 = nt.batch @f(%x : tensor<8x4xf64>) along [0] -> (tensor<8x4xf64>, tensor<8x4xf64>)
+  func.return %0, %1 : tensor<8x4xf64>, tensor<8x4xf64>
+}
+// CHECK-LABEL: @code
+// CHECK-NEXT: %[[C:.*]] = nt.custom_call "prog.cube"(%x) {{.*}} : (tensor<8x4xf64>) -> tensor<8x4xf64>
+// CHECK-NEXT: %[[D:.*]] = nt.negative %x : tensor<8x4xf64>
+// CHECK-NEXT: func.return %[[C]], %[[D]]
