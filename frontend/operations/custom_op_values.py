@@ -143,17 +143,22 @@ class _OpCall:
         )
 
     def _check_code(self, code: Code, results: Sequence[Result]) -> None:
-        dtypes = [*[self._dtype(k) for k in range(len(self.operands))], *[one.dtype for one in results]]
-        language = code[0]
+        operands = [self._dtype(k) for k in range(len(self.operands))]
+        dtypes, language = [*operands, *[one.dtype for one in results]], code[0]
         for dtype in dtypes:
             if dtype.name in ("float16", "bfloat16"):
                 what = f"{self.name} has {dtype} among its types, and its code is {_LANGUAGES[language]}"
                 self.frame.fail(
                     self.node, what, "convert to float32 before it, and back after it", DTypeError
                 )
-        if language == "llvm" and "complex" in self.kinds:
-            what = f"{self.name} takes a complex number, which LLVM IR has no type for"
-            self.frame.fail(self.node, what, "pass an array of shape (1,)", DTypeError)
+        is_elementwise = self._read("shape") == ELEMENTWISE
+        numbers = [
+            d for d, kind in zip(operands, self.kinds, strict=True) if is_elementwise or kind != "array"
+        ]
+        if language == "llvm" and any(d.kind == "c" for d in (*numbers, *(dtypes if is_elementwise else ()))):
+            what = f"{self.name} takes or returns complex numbers, which LLVM IR has no type for"
+            hint = "pass arrays, with another rule than 'elementwise': a complex array is one of pairs"
+            self.frame.fail(self.node, what, hint, DTypeError)
 
     def _broadcast(self, operands: Sequence[Value], result: Result) -> list[Value]:
         """Arrays of the shape of the result; numbers as they are."""

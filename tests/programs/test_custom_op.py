@@ -445,6 +445,31 @@ def test_an_error_of_the_compiler_says_what_the_function_looks_like():
     assert "want: void f(const double *, int64_t, int64_t, double *, int64_t)" in message
 
 
+def test_types_that_code_does_not_have():
+    assert "LLVM IR has no type for" in refused(cube, X + 1j)
+    conjugate = nt.custom_op(
+        lambda x, by: np.conj(x) * by,
+        shape="(n),()->(n)",
+        entry="conjugate",
+        llvm="define void @conjugate(ptr %x, i64 %n, double %by, ptr %y, i64 %m) {\n  ret void\n}",
+    )
+    assert "LLVM IR has no type for" in refused(conjugate, X[0] + 1j, 1j)
+    halves = nt.custom_op(lambda x: x**3, llvm=CUBE_LLVM, entry="cube")
+    assert "convert to float32" in refused(halves, X.astype("f2"))
+
+
+def test_complex_arrays_are_pairs_in_llvm_ir():
+    first = nt.custom_op(
+        lambda x: x[0].real,
+        shape="(n)->()",
+        dtype="f8",
+        entry="first",
+        llvm="define void @first(ptr %x, i64 %n, ptr %y) {\n  %a = load double, ptr %x\n"
+        "  store double %a, ptr %y\n  ret void\n}",
+    )
+    assert nt.jit(lambda x: first(x))(X[0] + 1j) == X[0, 0]
+
+
 def test_definitions_that_are_none():
     for wrong, error in (
         ({"c": "", "llvm": ""}, nt.UnsupportedError),
