@@ -46,6 +46,8 @@ from ..values.numbers import number_kind
 from ..values.promotion import WEAK_DTYPES
 from ..values.tensors import as_array
 from ..values.values import (
+    Array,
+    Buffer,
     Group,
     Static,
     Tensor,
@@ -54,6 +56,7 @@ from ..values.values import (
     extents_of,
     is_array,
     is_number,
+    memory_of,
     shape_text,
 )
 from .own_call_values import is_several, kind_of_operand, specs_of
@@ -238,10 +241,31 @@ class _OpCall:
     # ---- the decomposition --------------------------------------------------------------------------------
 
     def _decomposed(self, function: Any, results: Sequence[Result], several: bool) -> Value:
-        value = call(self.frame, self.node, Static(function), self.operands, {})  # pyright: ignore
+        parts = self._parts(self._inlined(function), results, several)
+        return self._whole([self._of_its_own(part) for part in parts], several)
+
+    def _inlined(self, function: Any) -> Value:
+        """What the decomposition computes. Operands are read-only in it, as the reference has them."""
+        buffers = {b for v in self.operands if isinstance(v, Array) for b in _memory(v)}
+        closed = [b for b in buffers if not b.read_only]
+        for buffer in closed:
+            buffer.read_only = True
+        try:
+            value = call(self.frame, self.node, Static(function), self.operands, {})  # pyright: ignore
+        finally:
+            for buffer in closed:
+                buffer.read_only = False
         self.frame.at(self.node)
-        self._parts(value, results, several)
         return value
+
+    def _of_its_own(self, value: Value) -> Value:
+        """A result that shares no memory with what it was computed of."""
+        if not isinstance(value, Array):
+            return value
+        if self.graph.island is not None:
+            return FUNCTIONS[np.copy](self.graph, value)
+        tensor = as_tensor(self.graph, value)
+        return as_array(Tensor(tensor.ssa, tensor.dtype, tensor.extents, order=tensor.order))
 
     def _parts(self, value: Value, results: Sequence[Result], several: bool) -> list[Value]:
         """The results of a decomposition, which must be as the rule says."""
@@ -267,9 +291,7 @@ class _OpCall:
     def _either(self, code: Code, decomposition: Any, results: Sequence[Result], several: bool) -> Value:
         """Both, and an operation that chooses when the target is known."""
         native = self._call([self._stopped(v) for v in self.operands], results, several, code)
-        value = call(self.frame, self.node, Static(decomposition), self.operands, {})  # pyright: ignore
-        self.frame.at(self.node)
-        parts = self._parts(value, results, several)
+        parts = self._parts(self._inlined(decomposition), results, several)
         tensors = [as_tensor(self.graph, v).ssa for v in (*native, *parts)]
         block = Block(arg_types=[t.type for t in tensors])
         block.add_op(YieldOp(*block.args[len(native) :]))
@@ -297,6 +319,11 @@ class _OpCall:
 
 
 _LANGUAGES = {"c": "C", "llvm": "LLVM IR"}
+
+
+def _memory(array: Array) -> tuple[Buffer, ...]:
+    """The buffers that a write to an array is a write to."""
+    return array.buffer, memory_of(array.buffer), *array.buffer.overlapping
 
 
 def _affine(extent: Any) -> Affine:

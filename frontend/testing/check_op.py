@@ -26,7 +26,7 @@ Operands = tuple[Any, ...]
 class _Checks:
     """What was compared, and what differs."""
 
-    def __init__(self, op: CustomOp, rtol: float | None, atol: float):
+    def __init__(self, op: CustomOp[..., Any], rtol: float | None, atol: float):
         self.op = op
         self.rtol = rtol
         self.atol = atol
@@ -69,7 +69,7 @@ class _Checks:
 
 
 def check_op(
-    op: CustomOp,
+    op: CustomOp[..., Any],
     /,
     *args: Any,
     rtol: float | None = None,
@@ -170,7 +170,7 @@ def _check_values(checks: _Checks, name: str, args: Operands, is_first: bool) ->
             checks.wrong.append(f"{name}: {what} writes to its operands")
 
 
-def _ways(op: CustomOp, is_first: bool) -> Iterator[tuple[str, Callable[..., Any]]]:
+def _ways(op: CustomOp[..., Any], is_first: bool) -> Iterator[tuple[str, Callable[..., Any]]]:
     """What computes the operation beside the reference."""
     yield "interp", jit(op, target="interp")
     yield "cpu", jit(op)
@@ -231,7 +231,7 @@ def _wide(value: Any) -> Any:
     return value.astype(np.float64) if isinstance(value, np.ndarray | np.generic) else float(value)
 
 
-def _derivative(op: CustomOp, args: list[Any], k: int, direction: Any, weights: list[Any]) -> float:
+def _derivative(op: CustomOp[..., Any], args: list[Any], k: int, direction: Any, weights: list[Any]) -> float:
     """The derivative of the weighted sum of the results along a direction of one argument."""
 
     def of_one(value: Any) -> Any:
@@ -248,7 +248,9 @@ def _derivative(op: CustomOp, args: list[Any], k: int, direction: Any, weights: 
     return float((np.asarray(pullback(given)[0]) * direction).sum())
 
 
-def _difference_quotient(op: CustomOp, args: list[Any], k: int, direction: Any, weights: list[Any]) -> float:
+def _difference_quotient(
+    op: CustomOp[..., Any], args: list[Any], k: int, direction: Any, weights: list[Any]
+) -> float:
     step = float(np.finfo(np.float64).eps ** (1 / 3)) * max(1.0, float(np.abs(args[k]).max(initial=0.0)))
 
     def at(distance: float) -> float:

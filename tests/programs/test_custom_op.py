@@ -385,6 +385,76 @@ def test_a_reference_that_writes_in_place():
             call(X.copy())
 
 
+def in_place(x):
+    x += 1
+    return x
+
+
+def one_element(x):
+    x[0] = 3
+    return x * 2
+
+
+def through_a_view(x):
+    y = x[1:]
+    y *= 2
+    return x + 0
+
+
+def in_a_loop_over_elements(x):
+    for i in range(len(x)):
+        x[i] = x[i] + 1
+    return x * 2
+
+
+@pytest.mark.parametrize("decomposition", [in_place, one_element, through_a_view])
+@pytest.mark.parametrize("code", [None, "double twice(double x) { return 2 * x; }"])
+def test_a_decomposition_that_writes_in_place(decomposition, code):
+    op = nt.custom_op(lambda x: x * 2, decomposition=decomposition, c=code, entry="twice")
+
+    def by_rows(x):
+        total = 0.0
+        for i in range(len(x)):
+            for j in range(x.shape[1]):
+                total += op(x[i])[j]
+        return total
+
+    for function, x in ((op, X[0]), (lambda x: op(x[::-1]), X[0])):
+        with pytest.raises(ValueError, match="read-only"):
+            nt.jit(lambda x, function=function: function(x))(x.copy())
+    with pytest.warns(RuntimeWarning, match="read-only"):  # such loops run in Python, by the reference
+        agree(nt.jit(by_rows)(X.copy()), by_rows(X.copy()))
+
+
+def test_a_decomposition_that_writes_in_a_loop_over_elements():
+    op = nt.custom_op(lambda x: x * 2, decomposition=in_a_loop_over_elements)
+    with pytest.warns(RuntimeWarning, match="read-only"):
+        agree(nt.jit(lambda x: op(x))(X[0].copy()), 2 * X[0])
+
+
+@pytest.mark.parametrize("decomposition", [lambda x: x, lambda x: x[:], lambda x: x[::-1][::-1]])
+def test_results_share_no_memory_with_operands(decomposition):
+    op = nt.custom_op(lambda x: x.copy(), decomposition=decomposition)
+
+    def f(x):
+        y = op(x)
+        y[0] = 100
+        x[1] = -1
+        return x, y, op(x)
+
+    def in_rows(x):
+        total = 0.0
+        for i in range(len(x)):
+            for j in range(1, x.shape[1]):
+                row = op(x[i])
+                row[j] = 7
+                total += x[i, j] + row[j - 1]
+        return x, total
+
+    agree(nt.jit(f)(X[0].copy()), f(X[0].copy()))
+    agree(nt.jit(in_rows)(X.copy()), in_rows(X.copy()))
+
+
 def c_op(text, **options):
     return nt.custom_op(lambda x: x * 2.0, shape="(n)->(n)", c=text, entry="f", **options)
 
