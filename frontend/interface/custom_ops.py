@@ -97,8 +97,10 @@ class CustomOp(Pickled, Generic[Params, Returned]):
     def __call__(self, *args: Params.args, **kwargs: Params.kwargs) -> Returned:
         for value in (*args, *kwargs.values()):
             hook = None if isinstance(value, np.ndarray | np.generic) else _hook_of(value)
-            if hook is not None:  # an array that is being traced: the call is part of what is compiled
-                return hook(self, (type(value),), args, kwargs)
+            # An array that is being traced: the call is part of what is compiled. Those of other libraries know none.
+            given = NotImplemented if hook is None else hook(self, (type(value),), args, kwargs)
+            if given is not NotImplemented:
+                return given
         return self.run_reference(*args, **kwargs)
 
     def run_reference(self, *args: Any, **kwargs: Any) -> Any:

@@ -504,6 +504,15 @@ def test_llvm_text_that_is_wrong(text, said):
     assert re.search(said, message.replace("\n", " ")) and "test_custom_op.py" in message
 
 
+def test_arrays_of_other_libraries():
+    class Foreign:
+        def __array_function__(self, func, types, args, kwargs):
+            return NotImplemented
+
+    with pytest.raises(TypeError, match="is a Foreign, not an array or a number"):
+        cube(Foreign())
+
+
 def test_an_operation_that_is_made_in_compiled_code():
     assert "define the operation outside" in refused(lambda x: nt.custom_op(plain_reference)(x), X)
 
