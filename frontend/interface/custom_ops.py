@@ -98,7 +98,7 @@ class CustomOp(Pickled, Generic[Params, Returned]):
         for value in (*args, *kwargs.values()):
             hook = None if isinstance(value, np.ndarray | np.generic) else _hook_of(value)
             # An array that is being traced: the call is part of what is compiled. Those of other libraries know none.
-            given = NotImplemented if hook is None else hook(self, (type(value),), args, kwargs)
+            given: Any = NotImplemented if hook is None else hook(self, (type(value),), args, kwargs)
             if given is not NotImplemented:
                 return given
         return self.run_reference(*args, **kwargs)
