@@ -66,10 +66,10 @@ class Diagnostic:
         lines += _excerpt(self.location, read_source)
         if self.hint:
             lines.append(f"  help: {self.hint}")
-        if self.page:
-            lines.append(f"  see: {self.page}")
         for note in self.notes:
             lines.append(note.render(read_source))
+        if self.page:
+            lines.append(f"  see: {self.page}")
         return "\n".join(lines)
 
 

@@ -17,6 +17,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 import numpy as np
 
+from ...dialects.tracebacks import boundary
 from .carried_texts import Texts, note_texts
 from .custom_rules import CustomJvp, CustomRule, CustomVjp
 from .errors import DTypeError, ShapeError, UnsupportedError
@@ -94,6 +95,7 @@ class CustomOp(Pickled, Generic[Params, Returned]):
 
     # ---- calls outside of compiled code ---------------------------------------------------------------
 
+    @boundary
     def __call__(self, *args: Params.args, **kwargs: Params.kwargs) -> Returned:
         for value in (*args, *kwargs.values()):
             hook = None if isinstance(value, np.ndarray | np.generic) else _hook_of(value)
@@ -274,6 +276,7 @@ def custom_op(
     entry: str | None = ...,
     decomposition: Callable[..., Any] | None = ...,
 ) -> Callable[[Callable[Params, Returned]], CustomOp[Params, Returned]]: ...
+@boundary
 def custom_op(
     reference: Callable[..., Any] | None = None,
     *,
@@ -301,8 +304,10 @@ def custom_op(
     definition that is not one.
     """
     if reference is None:
-        return lambda function: custom_op(
-            function, shape=shape, dtype=dtype, c=c, llvm=llvm, entry=entry, decomposition=decomposition
+        return boundary(
+            lambda function: custom_op(
+                function, shape=shape, dtype=dtype, c=c, llvm=llvm, entry=entry, decomposition=decomposition
+            )
         )
     if isinstance(reference, Pickled) or not callable(reference) or inspect.isclass(reference):
         raise DTypeError(

@@ -55,7 +55,8 @@ class Signature(NamedTuple):
                 if known is not extent and not same(known, extent):
                     raise ShapeError(
                         f"axis {axis} of operand {k} of {name} has {shown(extent)} elements, and '{dim}' of the rule "
-                        f"'{self.text}' is {shown(known)}"
+                        f"'{self.text}' is {shown(known)}",
+                        hint="one name of the rule is one extent: pass arrays that fit it, or write shape= anew",
                     )
         return found
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...dialects.diagnostic import NestorError
+from ...dialects.tracebacks import boundary
 from ..functional.derivatives import jvp, vjp
 from ..interface.custom_ops import CustomOp
 from ..interface.custom_rules import CustomJvp
@@ -68,6 +69,7 @@ class _Checks:
         return f"{count} by more than rtol={rtol:g}: at {list(at)} {found[at]!r}, the reference has {wanted[at]!r}"
 
 
+@boundary
 def check_op(
     op: CustomOp[..., Any],
     /,

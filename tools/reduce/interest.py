@@ -118,9 +118,9 @@ def _be_opt_tool(
     try:
         for stream in (1, 2):
             os.dup2(output, stream)
-        with os.fdopen(1, "w") as said, os.fdopen(2, "w") as complained:
-            with redirect_stdout(said), redirect_stderr(complained):
-                code = main(arguments)
+        said, complained = os.fdopen(1, "w"), os.fdopen(2, "w")
+        with said, complained, redirect_stdout(said), redirect_stderr(complained):
+            code = main(arguments)
         with os.fdopen(told, "w") as names:
             names.write(" ".join(name for name in sys.modules if name not in before))
     finally:
