@@ -108,14 +108,20 @@ bench-schedules: $(VENV)/installed-bench ## matmul against the BLAS, blur, loops
 golden: $(VENV)/installed ## regenerate the golden files; review the diff before committing it
 	NESTOR_UPDATE_GOLDEN=1 $(BIN)/python -m pytest tests/unit/lowering/test_cuda_c.py tests/programs/test_explain_formats.py
 
-docs: $(VENV)/installed ## regenerate the pages that are made from docstrings and imports
+$(VENV)/installed-docs: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet -e '.[docs]'
+	@touch $@
+
+docs: $(VENV)/installed-docs ## regenerate the pages that are made from docstrings and imports, and build the site into site/
 	$(BIN)/python -m nestor.tools.docs.schedules > docs/schedules.md
 	$(BIN)/python -m nestor.tools.docs.numpy_coverage > docs/numpy.md
 	$(BIN)/python -m nestor.tools.docs.errors > docs/errors.md
+	$(BIN)/python -m nestor.tools.docs.passes > docs/reference/passes.md
 	$(BIN)/python -m nestor.tools.docs.cuda > docs/cuda.md
 	$(BIN)/python -m nestor.tools.docs.house > docs/house.md
 	$(BIN)/python -m nestor.tools.docs.house --svg > docs/house.svg
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean: ## remove the virtual environment and everything generated
-	rm -rf $(VENV) demo-output build *.egg-info .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo-output build site *.egg-info .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -o -name Output -path './tests/*' | xargs rm -rf

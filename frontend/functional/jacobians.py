@@ -62,7 +62,7 @@ def hessian(
 
         h = nt.hessian(loss)(x)                    # of the shape of x, twice, where loss returns a number
 
-    Of several arguments (`argnums=(0, 1)`) it has blocks: h[i][j] is with respect to argument i and argument j. Where
+    Of several arguments (`argnums=(0, 1)`) it has blocks: `h[i][j]` is with respect to argument i and argument j. Where
     products with vectors are enough, `nt.hvp` does not compute the matrix. Raises as nt.jacfwd does.
     """
     return transformed("hessian", hessian, fun, argnums=argnums, argnames=argnames, has_aux=has_aux)

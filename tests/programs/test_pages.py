@@ -10,17 +10,39 @@ import pytest
 from places import ROOT
 
 SNIPPET = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-PAGES = {"executor": (5, "noted runs in Python"), "processes": (2, ""), "custom-ops": (7, "")}
+SHOWN = re.compile(r"^```text\n(.*?)^```", re.MULTILINE | re.DOTALL)
+PAGES = {
+    "index": (1, ""),
+    "tutorial": (10, ""),
+    "executor": (5, "noted runs in Python"),
+    "processes": (2, ""),
+    "custom-ops": (7, ""),
+}
 """By the page: how many snippets it has at least, and what they print."""
 
 
-@pytest.mark.parametrize("page", PAGES)
+MORE = {
+    "guides": ("numba", "jax", "cupy", "torchscript", "halide-tvm", "mlir-xdsl"),
+    "how-to": ("extend", "read-a-nest", "why-is-it-slow"),
+}
+SLOW = [
+    pytest.param(f"{folder}/{name}", marks=pytest.mark.slow)
+    for folder, names in MORE.items()
+    for name in names
+]
+
+
+@pytest.mark.parametrize("page", [*PAGES, *SLOW])
 def test_the_snippets_run(page, tmp_path):
-    least, printed = PAGES[page]
-    snippets = SNIPPET.findall((ROOT / "docs" / f"{page}.md").read_text())
+    least, printed = PAGES.get(page, (1, ""))
+    text = (ROOT / "docs" / f"{page}.md").read_text()
+    snippets = SNIPPET.findall(text)
     assert len(snippets) >= least
     path = tmp_path / "page.py"
     path.write_text("\n".join(snippets))
     ran = subprocess.run([sys.executable, path], cwd=tmp_path, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert printed in ran.stdout
+    lines = ran.stdout.splitlines()
+    shown = [line for block in SHOWN.findall(text) for line in block.splitlines() if line != "..."]
+    assert [line for line in shown if line not in lines] == []
