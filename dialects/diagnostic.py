@@ -117,7 +117,10 @@ class NestorError(Exception):
 
 def page_of(kind: type[NestorError]) -> str | None:
     """The section of the documentation on an error: on those whose docstring has an example."""
-    return f"docs/errors.md#{kind.__name__.lower()}" if "\n\n        " in (kind.__doc__ or "") else None
+    from inspect import cleandoc
+
+    has_example = "\n\n    " in cleandoc(kind.__doc__ or "")
+    return f"docs/errors.md#{kind.__name__.lower()}" if has_example else None
 
 
 class PassFailure(NestorError):

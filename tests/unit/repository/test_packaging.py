@@ -30,6 +30,16 @@ def test_every_folder_with_python_is_a_package():
             )
 
 
+def test_the_pages_and_the_demos_program_are_in_a_wheel():
+    """A message that ends with `docs/errors.md` names a file that is there."""
+    patterns = SETTINGS["package-data"]["nestor"]
+    pages = [
+        str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md") if "results" not in path.parts
+    ]
+    for name in ("examples/iou.py", *pages):
+        assert any(fnmatch(name, one) and name.count("/") == one.count("/") for one in patterns), name
+
+
 def test_every_data_file_is_listed():
     for top in TOP:
         for path in (ROOT / top).rglob("*"):
