@@ -147,7 +147,7 @@ def write_page(
 ) -> Path:
     """One page with the times, what `explain` says with its pictures, the operations, and every level."""
     rows = [f"<tr><td>{escape(name)}</td><td>{taken:.1f} ms</td></tr>" for name, taken in times.items()]
-    parts = [f"<h2>10 million pairs of boxes</h2><table>{''.join(rows)}</table>"]
+    parts = [f"<h2>{BOXES:,} pairs of boxes</h2><table>{''.join(rows)}</table>"]
     parts.append(f"<h2>Operations</h2><figure>{lowered.graph()}</figure>")
     for level, name, what in LEVELS:
         text = escape((folder / name).read_text())
@@ -182,7 +182,7 @@ def main() -> int:
     print(f"  gradient         within {wrong:.0e} of a difference quotient (nt.value_and_grad)")
     print(f"  CUDA C           {said}: {FOLDER}/8-iou.cu")
     print()
-    print("\n".join(fast.explain(*boxes).splitlines()[:14]))
+    print(fast.explain(*boxes).partition("\nhistory:")[0])
     print()
     print(f"Every level of the compiler is in {FOLDER}/, with pictures of the nest and the operations:")
     print(f"  {page.resolve().as_uri()}")
