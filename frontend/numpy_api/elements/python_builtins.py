@@ -114,7 +114,7 @@ def _bound(graph: Graph, value: Value) -> Affine:
     if affine is not None:
         return affine
     if isinstance(value, Array) and not extents_of(value) and value.dtype.kind in "iu":
-        return _bound(graph, to_integer(graph, value))
+        return _bound(graph, _converted(graph, value, int))
     if isinstance(value, Scalar | Tensor) and not extents_of(value) and value.dtype.kind in "iu":
         integer = integer_of(graph, value)
         assert integer is not None
