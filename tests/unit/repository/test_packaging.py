@@ -10,14 +10,20 @@ TOP = ("analysis", "dialects", "frontend", "lowering", "runtime", "tools", "tran
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
 
 
-def test_setuptools_looks_in_every_room():
-    """Below a room it finds every folder with an `__init__.py`, which the next test demands."""
+def _assigned(name):
+    """What setup.py assigns to a name."""
     tree = ast.parse((ROOT / "setup.py").read_text())
-    (rooms,) = [
+    (found,) = [
         ast.literal_eval(node.value)
         for node in tree.body
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "ROOMS"
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name
     ]
+    return found
+
+
+def test_setuptools_looks_in_every_room():
+    """Below a room it finds every folder with an `__init__.py`, which the next test demands."""
+    rooms = _assigned("ROOMS")
     there = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"benchmarks"}
     assert sorted(rooms) == sorted(TOP) == sorted(there)
 
@@ -32,12 +38,12 @@ def test_every_folder_with_python_is_a_package():
 
 def test_the_pages_and_the_demos_program_are_in_a_wheel():
     """A message that ends with `docs/errors.md` names a file that is there."""
-    patterns = SETTINGS["package-data"]["nestor"]
-    pages = [
-        str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md") if "results" not in path.parts
-    ]
-    for name in ("examples/iou.py", *pages):
-        assert any(fnmatch(name, one) and name.count("/") == one.count("/") for one in patterns), name
+    packages = _assigned("DATA")
+    assert "examples" in packages and (ROOT / "examples" / "iou.py").exists()
+    for page in (ROOT / "docs").rglob("*.md"):
+        folder = ".".join(page.parent.relative_to(ROOT).parts)
+        if folder != "docs.results":
+            assert folder in packages and "*.md" in SETTINGS["package-data"][f"nestor.{folder}"], page
 
 
 def test_every_data_file_is_listed():
