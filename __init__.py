@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .frontend.functional.jacobians import jacfwd as jacfwd
     from .frontend.functional.jacobians import jacrev as jacrev
     from .frontend.functional.slices import vmap as vmap
+    from .frontend.interface import errors as errors
     from .frontend.interface.custom_ops import custom_op as custom_op
     from .frontend.interface.custom_rules import custom_jvp as custom_jvp
     from .frontend.interface.custom_rules import custom_vjp as custom_vjp
@@ -77,6 +78,7 @@ _PUBLIC = {
 }
 
 _MODULES = {
+    "errors": ".frontend.interface.errors",
     "cache": ".frontend.jit.driver.cache",
     "nn": ".frontend.nn",
     "random": ".frontend.nn.random",

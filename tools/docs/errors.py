@@ -38,8 +38,8 @@ with the source line and a caret), what is wrong, and after `help:` what to do.
 
 The traceback above it shows the lines of the program only. With NESTOR_TRACEBACK=full in the environment it has those of
 Nestor too, and the exceptions that were met on the way; an error that nobody raised on purpose always has them: it is a
-defect, please report it. Each error below has a program that raises it, and the mend. The classes are in
-`nestor.frontend.interface.errors`; `nt.NestorError` and `nt.UnsupportedError` are at hand.
+defect, please report it. Each error below has a program that raises it, and the mend. `nt.NestorError` is the base of all;
+`nt.errors` has those of calls (`except nt.errors.ShapeError`).
 
 This page is generated from the docstrings of the classes: `make docs`.
 """
