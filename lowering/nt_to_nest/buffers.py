@@ -260,14 +260,14 @@ class Buffers:
 
     def _started_early(self, island: LoopsOp, op: Operation) -> SSAValue | None:
         """The buffer of an array that is nowhere yet, and only the island's, filled now."""
-        start, goal = island.outputs[0], self.scope.destination.get(island.results[0])
+        start, after = island.outputs[0], island.results[0]
         if not start.has_one_use() or not isinstance(start.owner, Operation):
             return None
         if self._label_of_fill(start) == COPY or not _is_before([start], op):
             return None
-        if goal is not None and (
-            self.needed_in(goal, op) or list(self.scope.destination.values()).count(goal) > 1
-        ):
+        goal = self.scope.destination.get(after)
+        others = [v for v, m in self.scope.destination.items() if m is goal and v not in (start, after)]
+        if goal is not None and (others or self.needed_in(goal, op)):
             return None
         (memref,) = self.carried_buffers(island, [start])
         self._places[start] = Place(memref)

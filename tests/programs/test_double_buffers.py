@@ -167,6 +167,18 @@ def a_row(u, n):
     return u
 
 
+def read_between(u, n):
+    """What is new is read before all of it is."""
+    total = 0.0
+    for _ in range(n):
+        new = u.copy()
+        new[1:-1, 1:-1] = 0.3 * np.abs(u[:-2, 1:-1] + u[2:, 1:-1])
+        total = 0.01 * new.sum()
+        new[0, :] = total
+        u = new
+    return u, total
+
+
 FORMS = [f for name, f in list(globals().items()) if callable(f) and getattr(f, "__module__", "") == __name__]
 SHAPES = ((6, 7), (3, 3), (2, 5), (9, 4))
 
@@ -187,6 +199,39 @@ def test_a_loop_gives_what_numpy_gives_for_each_number_of_turns(form):
             ):
                 np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
             np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12, err_msg="the caller's array")
+
+
+def test_a_window_that_moves_needs_one_buffer():
+    def moving(u, n):
+        for t in range(n):
+            new = u.copy()
+            new[1 + t % 3 : 3 + t % 3, 1:-1] = np.abs(u[:2, 1:-1]) + 1
+            u = new
+        return u
+
+    compiled = nt.jit(moving)
+    for turns in TURNS:
+        np.testing.assert_array_equal(compiled(_given((6, 7)), turns), moving(_given((6, 7)), turns))
+
+
+def test_where_a_window_is_may_be_known_after_what_it_is_filled_with():
+    def placed(x):
+        v = np.exp(x[:3])
+        k = int(np.abs(x).max())
+        out = np.zeros(9)
+        out[k : k + 3] = v
+        s = 0.0
+        for i in range(len(x)):
+            s += x[i] * 0.5
+        w = np.cos(x[:2])
+        filled = np.full(5, s)
+        filled[1:3] = w
+        return out, filled
+
+    compiled = nt.jit(placed)
+    for x in (np.array([1.0, 2.0, -3.5, 0.5]), np.array([0.1, 0.2, 0.3, 5.0]), np.arange(5.0)):
+        for got, wanted in zip(compiled(x), placed(x), strict=True):
+            np.testing.assert_allclose(got, wanted, rtol=1e-12)
 
 
 @pytest.mark.parametrize("target", ["interp", pytest.param("cuda-sim", marks=pytest.mark.slow)])

@@ -121,6 +121,34 @@ def test_a_fresh_array_is_filled_and_written_in_the_result():
     assert out.tolist() == [0, 0, 0, 1, 0, 0, 0, 0]
 
 
+@pytest.mark.parametrize("late", ["place", "fill", "nothing"])
+def test_what_a_window_needs_may_be_computed_after_the_value_it_is_filled_with(late):
+    """The place of the window, or what the array is filled with before: then the value is computed aside."""
+    value = "%v = nt.exp %x : tensor<3xf64>"
+    place = "%k = arith.index_cast %n : i64 to index"
+    fill = """%d = arith.addf %c, %c : f64
+      %0 = nt.from_scalar %d : f64 -> tensor<f64>
+      %z = nt.broadcast %0 along [] : tensor<f64> -> tensor<9xf64>"""
+    orders = {"place": (fill, value, place), "fill": (place, value, fill), "nothing": (place, fill, value)}
+    head = "func.func @f(%x: tensor<3xf64>, %n: i64, %c: f64) -> tensor<9xf64> {"
+    island = """%o = nt.loops ins(%v : tensor<3xf64>) outs(%z : tensor<9xf64>) {
+      ^bb0(%vm: memref<3xf64>, %m: memref<9xf64>):
+        nest.for "i" %i = 0 to 3 {
+          %a = nest.load %vm[%i] : memref<3xf64>
+          nest.store "o" %a, %m[%i + %k] : memref<9xf64>
+        }
+      }
+      func.return %o : tensor<9xf64>
+    }"""
+    function = nest("\n".join([head, *orders[late], island]), "convert-nt-to-nest")
+    assert sum(op.name == "nest.alloc" for op in function.walk()) == (late != "nothing")
+    x, out = np.arange(3.0), np.empty(9)
+    run_nest(function, [x, 2, 0.5, out])
+    wanted = np.ones(9)
+    wanted[2:5] = np.exp(x)
+    np.testing.assert_allclose(out, wanted, rtol=1e-15)
+
+
 def test_an_argument_that_is_read_as_it_was_beside_its_written_copy_is_copied_once():
     """y = x.copy(); for i: y[i + 1] = y[i] + x[i + 1]"""
     function = nest("""

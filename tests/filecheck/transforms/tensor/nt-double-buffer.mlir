@@ -98,6 +98,27 @@ func.func @moving(%u0: tensor<8xf64>, %n: index) -> tensor<8xf64> {
 
 // -----
 
+// So it is where the place of a store moves with the iteration.
+// CHECK-LABEL: func.func @moving_place
+// CHECK:       scf.for %t = %c0 to %n step %c1 iter_args({{%.*}} = %u0) -> (tensor<8xf64>)
+func.func @moving_place(%u0: tensor<8xf64>, %n: index) -> tensor<8xf64> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %t = %c0 to %n step %c1 iter_args(%u = %u0) -> (tensor<8xf64>) {
+    %u1 = nt.loops ins(%u : tensor<8xf64>) outs(%u : tensor<8xf64>) {
+    ^bb0(%vm: memref<8xf64>, %um: memref<8xf64>):
+      nest.for "i" %i = 0 to 2 {
+        %x = nest.load %vm[%i] : memref<8xf64>
+        nest.store "u1" %x, %um[%i + %t] : memref<8xf64>
+      }
+    }
+    scf.yield %u1 : tensor<8xf64>
+  }
+  func.return %r : tensor<8xf64>
+}
+
+// -----
+
 // Elements that read what the same island has written (Gauss and Seidel) need one buffer; so does a store under a condition.
 // CHECK-LABEL: func.func @sequential
 // CHECK:       scf.for %t = %c0 to %n step %c1 iter_args({{%.*}} = %u0) -> (tensor<8xf64>)
