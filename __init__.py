@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .frontend.interface.errors import UnsupportedError as UnsupportedError
     from .frontend.interface.forks import fork as fork
     from .frontend.interface.forks import wait as wait
+    from .frontend.interface.named_extents import dim as dim
     from .frontend.interface.spec import spec as spec
     from .frontend.jit.driver import cache as cache
     from .frontend.jit.driver.jit import jit as jit
@@ -48,6 +49,7 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "jit": ".frontend.jit.driver.jit",
     "spec": ".frontend.interface.spec",
+    "dim": ".frontend.interface.named_extents",
     "custom_call": ".frontend.operations.own_calls",
     "custom_op": ".frontend.interface.custom_ops",
     "fork": ".frontend.interface.forks",

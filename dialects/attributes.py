@@ -32,6 +32,10 @@ NT_WRITES_ARG = "nt.writes_arg"
 NT_CALLEE_ALLOCATED = "nt.callee_allocated"
 """Of a result: only the run knows its extents, and the function allocates it. convert-nt-to-nest hands it over."""
 
+EXTENTS = "nestor.extents"
+"""Of a function: what is known of unknown extents, by the names of `nt.dims` and `nest.dims`: `[least, most, multiple]`,
+most -1 where there is none. The user declares it (`nt.dim`). Guarded at each call."""
+
 NT_FASTMATH = "nt.fastmath"
 """Of a function: the flags that the user granted to floating-point operations, by name."""
 

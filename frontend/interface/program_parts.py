@@ -35,6 +35,16 @@ class Guard:
         """Whether it has no quotients."""
         return all(isinstance(key, str) for key, _ in self.form.terms)
 
+    @property
+    def divided(self) -> Quotient | None:
+        """The remainder that must be 0, of a number without quotients, where that is all it says."""
+        if not self.exact or self.form.constant or len(self.form.terms) != 1:
+            return None
+        key, factor = self.form.terms[0]
+        if factor != 1 or not isinstance(key, Quotient) or not key.remainder or key.divisor < 2:
+            return None
+        return key if all(isinstance(name, str) for name, _ in key.numerator.terms) else None
+
     def holds(self, extents: Mapping[Any, int]) -> bool:
         total = self.form.value(extents)
         return total == 0 if self.exact else total >= 0

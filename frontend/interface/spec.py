@@ -13,6 +13,7 @@ from ...dialects.records import record
 from ...dialects.tracebacks import boundary
 from .argument_types import ArgumentType
 from .errors import DTypeError, ShapeError
+from .named_extents import Dim
 
 SHORT_DTYPES = {
     "bool": "bool", "i1": "bool",
@@ -25,17 +26,23 @@ SHORT_DTYPES = {
 
 @record
 class Spec:
-    """The type of an array argument: extents (an integer, None for unknown, a string for unknown and named)."""
+    """The type of an array argument: extents (an integer, None for unknown, a string or `nt.dim` for unknown and named)."""
 
-    shape: tuple[int | str | None, ...]
+    shape: tuple[int | str | Dim | None, ...]
     dtype: np.dtype
     layout: str = "c"
 
     def argument_type(self, name: str) -> ArgumentType:
         """As the type of the argument called `name`."""
-        extents = tuple([f"{name}_{k}" if e is None else e for k, e in enumerate(self.shape)])
+        named = [e.name if isinstance(e, Dim) else e for e in self.shape]
+        extents = tuple([f"{name}_{k}" if e is None else e for k, e in enumerate(named)])
         witness = tuple([e if isinstance(e, int) else None for e in extents])
         return ArgumentType(name, "array", self.dtype, extents, witness, self.layout)
+
+    @property
+    def dims(self) -> tuple[Dim, ...]:
+        """The extents of which more is known than their names."""
+        return tuple([one for one in self.shape if isinstance(one, Dim)])
 
 
 @record
@@ -50,11 +57,17 @@ class ScalarSpec:
 
 
 @boundary
-def spec(shape: int | Sequence[int | str | None] = (), dtype: Any = "f8", *, layout: str = "c") -> Spec:
+def spec(
+    shape: int | str | Dim | Sequence[int | str | Dim | None] | None = (),
+    dtype: Any = "f8",
+    *,
+    layout: str = "c",
+) -> Spec:
     """The type of an array: `nt.spec((100, None), "f4")`.
 
-    An extent is an integer, None (unknown) or a name (unknown; the same name is the same extent). `layout` is "c"
-    (contiguous, row-major) or "strided". Raises DTypeError for an unknown layout or dtype, ShapeError for a negative extent.
+    An extent is an integer, None (unknown), a name (unknown; the same name is the same extent) or `nt.dim` (a name, and
+    what is known of it: `nt.dim("batch", max=4096)`). `layout` is "c" (contiguous, row-major) or "strided". Raises
+    DTypeError for an unknown layout or dtype, ShapeError for a negative extent.
     """
     if layout not in ("c", "strided"):
         raise DTypeError(f"unknown layout {layout!r}", hint="layouts: 'c' (contiguous, row-major), 'strided'")
@@ -76,13 +89,13 @@ def spec(shape: int | Sequence[int | str | None] = (), dtype: Any = "f8", *, lay
         raise DTypeError(str(error), hint=f"one of {', '.join(SHORT_DTYPES)}, or a dtype of NumPy") from None
 
 
-def _check_extents(extents: Sequence[int | str | None]) -> None:
+def _check_extents(extents: Sequence[int | str | Dim | None]) -> None:
     for extent in extents:
         if isinstance(extent, str) and not extent.isidentifier():
             raise DTypeError(
                 f"{extent!r} is not an extent", hint="an extent is an integer, a name, or unknown (None, ?)"
             )
-        if extent is not None and not isinstance(extent, str | int):
+        if extent is not None and not isinstance(extent, str | int | Dim):
             raise DTypeError(
                 f"{extent!r} is not an extent", hint="an extent is an integer, a name, or unknown (None, ?)"
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -22,8 +22,10 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Region, SSAValue
+from xdsl.ir.affine import AffineBinaryOpKind
 
 from ...dialects.attributes import (
+    EXTENTS,
     NT_ALIAS_SET,
     NT_CALLEE_ALLOCATED,
     NT_DIMS,
@@ -44,6 +46,7 @@ from ..interface.argument_types import ArgumentType, is_open
 from ..interface.captured import Captured, Step
 from ..interface.errors import Respecialise, Stopped, UnsupportedError
 from ..interface.forwarders import is_text_made
+from ..interface.named_extents import Dim
 from ..interface.outside_arrays import NO_INPUTS, Inputs, key_of
 from ..interface.program_parts import Change, Guard, Leaf, Linear, OutputType, Program, Quotient, run_name
 from ..interface.source import FunctionSource
@@ -52,7 +55,7 @@ from ..interface.structures import Again, Structure, Which
 from ..values.aliases import alternatives, root_of, unknown_alias
 from ..values.arithmetic import scalar_arguments
 from ..values.contents import as_tensor
-from ..values.extents import Affine, Atom
+from ..values.extents import Affine, Assumption, Atom
 from ..values.graph import INDEX, Graph, NamePlace, element_type, tensor_type
 from ..values.list_counts import counted
 from ..values.names import ir_name
@@ -90,17 +93,19 @@ def lower(
     boundscheck: bool = True,
     outside: OutsideArrays | None = None,
     flagged: frozenset[NamePlace] = frozenset(),
+    dims: Mapping[str, Dim] = MappingProxyType({}),
 ) -> Program:
     """Compile the function for arguments of the given types, to the nt level; without `boundscheck`, indices that
     are known at run time only are taken to be in bounds. The last arguments are arrays that `outside` has; it is told
     of those that are found on the way, which become arguments too. Variables that are `flagged` may have no value.
+    `dims` say what is known of named extents.
 
     Raises a diagnostic for what cannot be compiled, Respecialise when more must be known at compile time.
     """
     graph = Graph(LANGUAGE, may_write, boundscheck)
     graph.flagged = flagged
     try:
-        return _Lowering(source, arguments, graph, outside).run()
+        return _Lowering(source, arguments, graph, outside, dims).run()
     except Respecialise as request:
         request.place = graph.place if graph.place.file else None
         raise
@@ -121,6 +126,7 @@ class _Lowering:
         arguments: Sequence[ArgumentType],
         graph: Graph,
         outside: OutsideArrays | None,
+        dims: Mapping[str, Dim],
     ):
         self.source = source
         self.symbol = _symbol(source.node.name)
@@ -131,6 +137,7 @@ class _Lowering:
         graph.spreads_objects = not any(a.kind == "static" and is_object(held(a.value)) for a in arguments)
         self.frame = Frame(self.graph, source, self.captured)
         self.atoms: dict[str, Atom] = {}
+        self.dims = dims
         self.alias_sets: dict[int, list[Buffer]] = {}
         self.attributes: list[dict[str, Attribute]] = []
         self.buffers: dict[int, Buffer] = {}
@@ -224,7 +231,10 @@ class _Lowering:
             results,
             self.outputs,
             written,
-            [Guard(_linear(a.affine), a.exact, a.why) for a in self.graph.assumptions.made],
+            [
+                Guard(_linear(a.affine), a.exact, a.why)
+                for a in (*self._declared(), *self.graph.assumptions.made)
+            ],
             self.captured,
             raises=self.graph.raises,
             changes=changes,
@@ -382,8 +392,44 @@ class _Lowering:
     def _dim(self, name: str, witness: int | None) -> Atom:
         atom = self.atoms.get(name)
         if atom is None:
-            atom = self.atoms[name] = Atom(_unbound, low=2, dim=name, witness=witness)
+            said = self.dims.get(name, Dim(name))
+            high = None if said.max is None else Affine(said.max)
+            atom = self.atoms[name] = Atom(
+                _unbound,
+                low=-(-max(2, said.min) // said.multiple_of) * said.multiple_of,
+                high=high,
+                dim=name,
+                witness=witness,
+                multiple=said.multiple_of,
+            )
         return atom
+
+    def _declared(self) -> Iterator[Assumption]:
+        """What was said of the extents that are unknown: the program counts on it. They are at least 2 anyway."""
+        for name, atom in self.atoms.items():
+            said, extent, why = (
+                self.dims.get(name, Dim(name)),
+                Affine.of(atom.root()),
+                "declared of the extent",
+            )
+            if said.min > 2:
+                yield Assumption(extent - said.min, False, why)
+            if said.max is not None:
+                yield Assumption(-extent + said.max, False, why)
+            if said.multiple_of > 1:
+                key = AffineBinaryOpKind.Mod, extent, said.multiple_of
+                yield Assumption(Affine.of(Atom(_unbound, low=0, key=key)), True, why)
+
+    def _known_extents(self) -> dict[str, Attribute]:
+        """The attribute that tells later levels of them."""
+        found: dict[str, Attribute] = {}
+        for atom in {atom.root(): None for atom in self.atoms.values()}:
+            most = -1 if atom.high is None else atom.high.constant
+            if atom.dim is not None and (atom.low != 2 or most >= 0 or atom.multiple > 1):
+                found[atom.dim] = ArrayAttr(
+                    [IntegerAttr(n, i64) for n in (atom.low or 0, most, atom.multiple)]
+                )
+        return {EXTENTS: DictionaryAttr(found)} if found else {}
 
     def _source_of_dim(self, extent: Affine, ssa: SSAValue, axis: int) -> None:
         atom = extent.terms[0][0]
@@ -714,6 +760,7 @@ class _Lowering:
             arg_attrs=ArrayAttr([DictionaryAttr(a) for a in self.attributes]),
             res_attrs=ArrayAttr([DictionaryAttr(a) for a in self.output_attributes]),
         )
+        function.attributes.update(self._known_extents())
         self.frame.at(self.source.node)
         function.location = self.graph.location
         externals = [

@@ -23,10 +23,22 @@ class Atom:
 
     `dim` names the extent of an argument; `argument` is the position of the integer argument it comes from;
     `witness` is its value in the call being compiled; `extreme` says of which two integers it is the lesser or
-    greater, or which bound it is counted from the end of which extent ("wrapped").
+    greater, or which bound it is counted from the end of which extent ("wrapped"); `multiple` divides it.
     """
 
-    __slots__ = ("_make", "_value", "argument", "dim", "extreme", "high", "key", "low", "parent", "witness")
+    __slots__ = (
+        "_make",
+        "_value",
+        "argument",
+        "dim",
+        "extreme",
+        "high",
+        "key",
+        "low",
+        "multiple",
+        "parent",
+        "witness",
+    )
 
     def __init__(
         self,
@@ -39,6 +51,7 @@ class Atom:
         witness: int | None = None,
         key: tuple[AffineBinaryOpKind, Affine, int] | None = None,
         extreme: tuple[str, Affine, Affine] | None = None,
+        multiple: int = 1,
     ):
         self._value = make if isinstance(make, SSAValue) else None
         self._make = make
@@ -49,6 +62,7 @@ class Atom:
         self.witness = witness
         self.key = key
         self.extreme = extreme
+        self.multiple = multiple
         self.parent: Atom | None = None
 
     @property
@@ -248,13 +262,13 @@ class Assumptions:
 
     def equal(self, a: Affine, b: Affine, why: str = "") -> bool:
         """Whether `a == b`, by proof, or by a guard. Two plain extents become one name."""
-        difference = self.normal(a - b)
+        plain, difference = a - b, self.normal(a - b)
         if difference.known is not None:
             return difference.known == 0
         witness = difference.witness()
         if not difference.is_of_extents() or (witness is not None and witness != 0):
             return False
-        if not _merge(difference):
+        if not _merge(plain) and not _merge(difference):
             self._add(Assumption(difference, True, why))
         return True
 
@@ -278,6 +292,11 @@ class Assumptions:
             return Affine(
                 affine.constant // divisor, tuple([(atom, c // divisor) for atom, c in affine.terms])
             )
+        if kind is AffineBinaryOpKind.Mod:
+            rest = tuple([(atom, c) for atom, c in affine.terms if c * atom.root().multiple % divisor])
+            affine = Affine(affine.constant, rest)
+            if not rest:
+                return Affine(affine.constant % divisor)
         return Affine.of(self._quotient(kind, affine, divisor))
 
     def _quotient(self, kind: AffineBinaryOpKind, affine: Affine, divisor: int) -> Atom:
@@ -324,6 +343,11 @@ class Assumptions:
             plain = [(p.constant, frozenset(p.terms)) for p in map(self._plain, sides)]
             key = tuple(plain) if name == "wrapped" else frozenset(plain)
             return Affine.of(self._extremes.setdefault((name, key), atom))
+        if atom.key is None and atom.multiple > 1:
+            return (
+                Affine.of(self._quotient(AffineBinaryOpKind.FloorDiv, Affine.of(atom), atom.multiple))
+                * atom.multiple
+            )
         if atom.key is None:
             return Affine.of(atom)
         kind, numerator, divisor = atom.key
@@ -401,4 +425,7 @@ def _merge(difference: Affine) -> bool:
         return False
     b.parent = a
     a.low = max(a.low or 0, b.low or 0)
+    a.multiple = lcm(a.multiple, b.multiple)
+    ends = [one.high.constant for one in (a, b) if one.high is not None]
+    a.high = Affine(min(ends)) if ends else None
     return True

@@ -86,7 +86,7 @@ LINEAR = Layout("constant count")
 """Then `count` pairs of name and coefficient."""
 
 CONDITION = Layout("exact constant count")
-"""A LINEAR that must be 0 (`exact`) or at least 0."""
+"""A LINEAR that must be at least 0, 0 (`exact` is 1), or a multiple of `exact`, where that is more."""
 
 EXCLUSION = Layout("count")
 """Then `count` pairs of name and extent: where all are equal, another program is the one to run."""

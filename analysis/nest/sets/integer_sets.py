@@ -27,7 +27,7 @@ from xdsl.ir.affine import (
 from ....dialects.affine import AffineList, constant_of
 from ....dialects.nest import ForOp, IfOp, IndexOp
 from ..loop_structure import enclosing_function, enclosing_loops, is_inside
-from ..values.extent_keys import extent_key, input_dims, least_extent, value_key
+from ..values.extent_keys import extent_key, facts_of, input_dims, value_key
 
 if TYPE_CHECKING:
     import islpy as isl
@@ -232,10 +232,16 @@ class System:
             return self.variable(key, instance)
         if key not in self._names:
             name = self._names[key] = f"v{len(self._names)}"
-            least = least_extent(key, self._input_dims)
-            assert least is not None
-            self.require_not_negative({name: 1, "": -least})
+            self._require_extent(key, name)
         return {self._names[key]: 1}
+
+    def _require_extent(self, key: Hashable, name: str) -> None:
+        """What is known of an unknown extent."""
+        known = facts_of(key, self._input_dims)
+        assert known is not None
+        self.require_not_negative({name: 1, "": -known.least})
+        if known.most is not None:
+            self.require_not_negative({name: -1, "": known.most})
 
     def variable(self, value: SSAValue, instance: str) -> Terms:
         """`name` as a linear expression: a variable, or a number."""
@@ -250,9 +256,7 @@ class System:
     def _describe(self, value: SSAValue, key: Hashable, name: str, instance: str) -> None:
         owner = value.owner
         if isinstance(owner, memref.DimOp):
-            least = least_extent(key, self._input_dims)
-            assert least is not None
-            self.require_not_negative({name: 1, "": -least})
+            self._require_extent(key, name)
         elif isinstance(owner, Block):
             loop = owner.parent_op()
             if isinstance(loop, ForOp):

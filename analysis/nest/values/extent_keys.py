@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
+from typing import NamedTuple
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
@@ -13,10 +14,10 @@ from xdsl.dialects.builtin import (
     StringAttr,
 )
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ....dialects.affine import AffineList, constant_of
-from ....dialects.attributes import DIMS, ROLE
+from ....dialects.attributes import DIMS, EXTENTS, ROLE
 from ....dialects.nest import AllocOp
 
 
@@ -84,18 +85,41 @@ def _declared_dims(buffer: SSAValue) -> ArrayAttr | None:
     return found if isinstance(found, ArrayAttr) else None
 
 
-def input_dims(function: Operation) -> frozenset[str]:
-    """The names of extents that arguments bring along; a name that only results have may be any extent."""
+class Facts(NamedTuple):
+    """What is known of an unknown extent."""
+
+    least: int = 2
+    """Extents 0 and 1 of inputs are always static, so that their unknown ones are at least 2."""
+    most: int | None = None
+    multiple: int = 1
+
+
+NO_FACTS = Facts(0)
+
+Inputs = Mapping[str, Facts]
+
+
+def input_dims(function: Operation) -> Inputs:
+    """The names of extents that arguments bring along, and what is known of these; a name that only results have may be any
+    extent."""
     if not isinstance(function, FuncOp) or function.arg_attrs is None:
-        return frozenset()
+        return {}
+    declared = function.attributes.get(EXTENTS)
+    known = declared.data if isinstance(declared, DictionaryAttr) else {}
     lists = [a.data.get(DIMS) for a in function.arg_attrs.data if _is_input(a)]
-    return frozenset(
+    names = {
         name.data
         for dims in lists
         if isinstance(dims, ArrayAttr)
         for name in dims
         if isinstance(name, StringAttr)
-    )
+    }
+    return {name: _facts(known[name]) if name in known else Facts() for name in names}
+
+
+def _facts(declared: Attribute) -> Facts:
+    least, most, multiple = [number.value.data for number in declared]  # pyright: ignore
+    return Facts(least, None if most < 0 else most, multiple)
 
 
 def _is_input(attributes: DictionaryAttr) -> bool:
@@ -105,11 +129,14 @@ def _is_input(attributes: DictionaryAttr) -> bool:
 _OUT = StringAttr("out")
 
 
-def least_extent(key: Hashable, inputs: frozenset[str]) -> int | None:
-    """The least that the extent called `key` can be, None when the key is that of another value.
+def least_extent(key: Hashable, inputs: Inputs) -> int | None:
+    """The least that the extent called `key` can be, None when the key is that of another value."""
+    known = facts_of(key, inputs)
+    return None if known is None else known.least
 
-    Extents 0 and 1 of inputs are always static, so that their unknown ones are at least 2.
-    """
+
+def facts_of(key: Hashable, inputs: Inputs) -> Facts | None:
+    """What is known of the extent called `key`, None when the key is that of another value."""
     if isinstance(key, str):
-        return 2 if key in inputs else 0
-    return 0 if isinstance(key, tuple) else None
+        return inputs.get(key, NO_FACTS)
+    return NO_FACTS if isinstance(key, tuple) else None

@@ -32,7 +32,7 @@ def lowered(reference: str, specs: str = "", *, strict: bool = False, machine: s
     function = load_function(reference)
     jitted = function if isinstance(function, JitFunction) else JitFunction(function, strict=strict)
     if machine is not None:
-        jitted = JitFunction(jitted.function, **{**jitted.options(), "machine": machine})
+        jitted = jitted.again(machine=machine)
     types = parse_specs(specs)
     try:
         jitted.signature.bind(*types)

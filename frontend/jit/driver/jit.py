@@ -27,7 +27,9 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 
     Options: `target` ("cpu", "cuda", "cuda-sim", "interp"; "cuda-sim:checked" raises SimulatorFault for races,
     indices out of bounds and the like in the kernels); `dynamic` (None or "auto": static extents first, those that
-    differ become unknown when a second shape arrives; True: all unknown; False: none); `static_argnums` and
+    differ become unknown when a second shape arrives; True: all unknown; False: none; a dictionary such as
+    `{"x": {0: "batch"}, "y": {0: nt.dim("batch", max=4096)}}`: these axes are unknown from the first call on, the same name
+    is the same extent, and a call that breaks what is said is refused, see docs/executor.md); `static_argnums` and
     `static_argnames` (baked in by value); `strict` (True: a function of NumPy that compiled code calls is an error;
     "fast": so is what is slow, a loop that stays scalar or a copy that remains); `fastmath` (True, or names among
     FASTMATH_FLAGS and, by name only, tf32: results are then no longer those of IEEE arithmetic); `boundscheck`

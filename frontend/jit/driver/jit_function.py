@@ -10,7 +10,7 @@ import functools
 import itertools
 import operator
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from types import MethodType
 from typing import TYPE_CHECKING, Any
@@ -46,7 +46,7 @@ from ..specialise.arguments import (
     signature_of,
 )
 from ..specialise.opened_integers import as_of, values_with_programs
-from ..specialise.options import constant_names, static_names
+from ..specialise.options import constant_names, given_axes, named_axes, static_names
 from ..specialise.specialiser import COMPILING, Specialiser, Types
 from .adoption import (
     LIBRARIES,
@@ -98,7 +98,7 @@ class JitFunction(Specialiser, CallArguments, Pickled):
         function: Callable[..., Any],
         *,
         target: str = "cpu",
-        dynamic: bool | str | None = None,
+        dynamic: bool | str | Mapping[str, Mapping[int, Any]] | None = None,
         static_argnums: int | Iterable[int] = (),
         static_argnames: str | Iterable[str] = (),
         fastmath: bool | Iterable[str] = False,
@@ -114,6 +114,7 @@ class JitFunction(Specialiser, CallArguments, Pickled):
         mode = fallback_mode(fallback, strict, target)
         name = getattr(function, "__name__", "the function")
         self._fallback = None if mode is None else Fallback(mode, name, self._log.note)
+        self._dynamic_given = given_axes(dynamic)
         given = (static_argnums, static_argnames, constants)
         self._static_options = [one if isinstance(one, int | str) else tuple(one) for one in given]
         self._invocations: dict[Any, Invocation] = {}
@@ -137,6 +138,7 @@ class JitFunction(Specialiser, CallArguments, Pickled):
             )
         )
         self._static = static_names(self._names, static_argnums, static_argnames)
+        self._axes = named_axes(self._dynamic_given, self._names)
         self._constants = constant_names(self._names, constants, self._static)
         self._opened = opened_parameters(self.function)
 
@@ -359,7 +361,7 @@ class JitFunction(Specialiser, CallArguments, Pickled):
         static_argnums, static_argnames, constants = self._static_options
         given = {
             "target": self.target,
-            "dynamic": self.dynamic,
+            "dynamic": self.dynamic if self._axes is None else self._dynamic_given,
             "static_argnums": static_argnums,
             "static_argnames": static_argnames,
             "fastmath": self.fastmath or False,
@@ -376,7 +378,8 @@ class JitFunction(Specialiser, CallArguments, Pickled):
         return self if instance is None else MethodType(self, instance)
 
     def options(self) -> dict[str, Any]:
-        """The options that it was made with, for another function that calls it."""
+        """The options that it was made with, for another function that calls it: axes of ours that have names are not those
+        of its arguments."""
         return {
             "target": self.target,
             "dynamic": self.dynamic,
@@ -390,7 +393,12 @@ class JitFunction(Specialiser, CallArguments, Pickled):
 
     def for_target(self, target: str) -> JitFunction:
         """The same function for another target."""
-        return JitFunction(self.function, **{**self.options(), "target": target})
+        return self.again(target=target)
+
+    def again(self, **others: Any) -> JitFunction:
+        """The same function with other options."""
+        own = {} if self._axes is None else {"dynamic": self._dynamic_given}
+        return JitFunction(self.function, **{**self.options(), **own, **others})
 
     def __repr__(self) -> str:
         return f"<nt.jit of {getattr(self.function, '__qualname__', self.function)}>"
@@ -497,6 +505,8 @@ class JitFunction(Specialiser, CallArguments, Pickled):
         """How a call is answered from now on, and its leaves with the arrays from outside that the program takes."""
         names, values, _ = leaves
         types = self._types(*leaves)
+        if self._axes is not None:
+            self._axes.check(types)
         request = self._request(types, values)
         try:
             found = self._found(types, leaves) or self._find_open(types)
@@ -641,6 +651,9 @@ class JitFunction(Specialiser, CallArguments, Pickled):
         _, values, _ = leaves = self._leaves(args, kwargs)
         types = self._types(*leaves)
         pattern = types
+        if self._axes is not None:
+            self._axes.check(types)
+            pattern = self._axes.named(types)
         if self.dynamic is True:
             pattern = generalised(types, [(k, a) for k, t in enumerate(types) for a in range(len(t.extents))])
         try:

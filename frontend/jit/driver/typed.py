@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Any, Literal, ParamSpec, Protocol, TypedDict, TypeVar, overload
 
+    from ...interface.named_extents import Dim
     from .lowered import Lowered
 
     P = ParamSpec("P")
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
         """The options of `nt.jit`."""
 
         target: str
-        dynamic: bool | Literal["auto"] | None
+        dynamic: bool | Literal["auto"] | Mapping[str, Mapping[int, str | Dim | None]] | None
         static_argnums: int | Iterable[int]
         static_argnames: str | Iterable[str]
         fastmath: bool | str | Iterable[str]

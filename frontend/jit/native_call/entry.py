@@ -105,7 +105,7 @@ def _is_open(call: Call, invocation: Invocation) -> bool:
         and all(arguments[k].layout == "c" and not arguments[k].order for k in open_arrays)
         and all(isinstance(key, str | int) for form in forms for key, _ in form.terms)
         and not any(leaf.how in VIEWS for leaf in _leaves(program.results))
-        and all(guard.is_linear for guard in program.guards)
+        and all(guard.is_linear or guard.divided is not None for guard in program.guards)
     )
 
 

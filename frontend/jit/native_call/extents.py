@@ -56,9 +56,10 @@ class ExtentWriter:
         return [*LINEAR.pack(constant=constant, count=len(terms) // 2), *terms]
 
     def _condition(self, guard: Any) -> list[int]:
-        form = guard.form
+        divided = guard.divided
+        form, exact = (guard.form, guard.exact) if divided is None else (divided.numerator, divided.divisor)
         terms = [word for name, c in form.terms for word in (self._name_of_extent(name), c)]
-        return [*CONDITION.pack(exact=guard.exact, constant=form.constant, count=len(form.terms)), *terms]
+        return [*CONDITION.pack(exact=exact, constant=form.constant, count=len(form.terms)), *terms]
 
     def _exclusions(self) -> list[list[int]]:
         """Where an earlier program fits, known extents for ours: it may round differently, and has to go on running."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from ...interface.errors import DTypeError
+from ...interface.named_extents import NamedAxes
 from .machines import HOST
 
 FASTMATH_FLAGS = ("contract", "reassoc", "nnan", "ninf", "nsz", "afn", "arcp")
@@ -42,13 +44,28 @@ def constant_names(names: Sequence[str], constants: str | Iterable[str], static:
     return frozenset(chosen)
 
 
-def dynamic_mode(dynamic: bool | str | None) -> bool | None:
-    """What `dynamic` asks for; None leaves it to the shapes that arrive. Raises DTypeError."""
-    if dynamic in (None, "auto"):
+def dynamic_mode(dynamic: Any) -> bool | None:
+    """What `dynamic` asks for; None leaves it to the shapes that arrive, but for axes that it names. Raises DTypeError."""
+    if dynamic is None or dynamic == "auto" or isinstance(dynamic, Mapping):
         return None
     if isinstance(dynamic, bool):
         return dynamic
-    raise DTypeError(f"dynamic={dynamic!r}", hint="dynamic is True, False, or 'auto'")
+    raise DTypeError(
+        f"dynamic={dynamic!r}",
+        hint='dynamic is True, False, \'auto\', or says which axes: {"x": {0: "batch"}}',
+    )
+
+
+def given_axes(dynamic: Any) -> Any:
+    """The option `dynamic`, which nobody changes afterwards."""
+    if not isinstance(dynamic, Mapping):
+        return dynamic
+    return {name: dict(axes) if isinstance(axes, Mapping) else axes for name, axes in dynamic.items()}
+
+
+def named_axes(dynamic: Any, names: Sequence[str]) -> NamedAxes | None:
+    """The axes that `dynamic` names; None where it is no dictionary. Raises what `NamedAxes` raises."""
+    return NamedAxes(dynamic, names) if isinstance(dynamic, Mapping) else None
 
 
 def strict_mode(strict: bool | str) -> bool | str:

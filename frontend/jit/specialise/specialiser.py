@@ -28,6 +28,7 @@ from ...interface.argument_types import (
     without_extents,
 )
 from ...interface.errors import Respecialise, UnsupportedError
+from ...interface.named_extents import NamedAxes, dims_in
 from ...interface.outside_arrays import NO_INPUTS, Input, Inputs, are_few_integers
 from ...interface.source import source_of
 from ...interface.spec import ScalarSpec
@@ -90,7 +91,7 @@ class Specialiser(fast_call.NativeCallable):
         self,
         function: Callable[..., Any],
         target: str,
-        dynamic: bool | str | None,
+        dynamic: Any,
         fastmath: bool | Iterable[str],
         strict: bool | str,
         boundscheck: bool,
@@ -99,6 +100,8 @@ class Specialiser(fast_call.NativeCallable):
         self.function = function
         self.target = target
         self.dynamic = dynamic_mode(dynamic)
+        self._axes: NamedAxes | None = None
+        """The extents that have names, where `dynamic` names some."""
         self.strict = strict_mode(strict)
         self.boundscheck = bool(boundscheck)
         self.fastmath = fastmath_flags(fastmath)
@@ -364,7 +367,15 @@ class Specialiser(fast_call.NativeCallable):
         is_kept = self.target == "cpu" and self._on_disk and isinstance(self.function, FunctionType)
         if not is_kept or not disk_cache.is_on() or is_dumping():
             return None
-        options = (self.strict, self.boundscheck, self.fastmath, self.machine, self._writes())
+        options: tuple[Any, ...] = (
+            self.strict,
+            self.boundscheck,
+            self.fastmath,
+            self.machine,
+            self._writes(),
+        )
+        if self._axes is not None:
+            options += (sorted(map(repr, self._axes.dims.values())),)
         return disk.Request(self.function, options, self._pattern(types), values)  # pyright: ignore
 
     def _from_disk(
@@ -408,6 +419,7 @@ class Specialiser(fast_call.NativeCallable):
         every = [(k, axis) for k, t in enumerate(types) for axis in range(len(t.extents))]
         if self.dynamic is True:
             return generalised(types, every)
+        base = self._named(types)
         earlier = [p.arguments for p, _ in self._compiled.get(family, ())]
         differ = {
             (k, axis)
@@ -416,14 +428,18 @@ class Specialiser(fast_call.NativeCallable):
             if seen[k].extents[axis] != types[k].extents[axis]
         }
         if not differ:
-            return types
-        pattern = generalised(types, differ)
+            return base
+        pattern = self._named(generalised(types, differ))
         # The same open extents have been tried, and a guard failed: compile for these extents.
         return (
-            types
+            base
             if any([a.extents for a in seen] == [p.extents for p in pattern] for seen in earlier)
             else pattern
         )
+
+    def _named(self, types: Types) -> Types:
+        """The types with those extents unknown that have names."""
+        return types if self._axes is None else self._axes.named(types)
 
     def _lower(
         self, pattern: Types, types: Types, values: Sequence[Any], inputs: Inputs = NO_INPUTS
@@ -455,6 +471,7 @@ class Specialiser(fast_call.NativeCallable):
 
         source = source_of(self.function)
         flagged: frozenset[Any] = frozenset()
+        dims = {**({} if self._axes is None else self._axes.dims), **dims_in(values)}
         for _ in range(MAX_ATTEMPTS):
             attempted = pattern
             try:
@@ -465,6 +482,7 @@ class Specialiser(fast_call.NativeCallable):
                     boundscheck=self.boundscheck,
                     outside=outside,
                     flagged=flagged,
+                    dims=dims,
                 )
                 _grant_fastmath(program.module, self.fastmath)
                 return program, *((types, values) if outside is None else (outside.types, outside.values))

@@ -259,9 +259,10 @@ def _inferred_unknown(graph: Graph, old: Extents, new: Extents, holes: list[int]
         if numerator != denominator:
             raise _cannot(graph, old, new)
         return new
-    if denominator == 0 or numerator % denominator:
+    whole = unknown[0] * numerator if unknown else Affine(numerator)
+    if denominator == 0 or graph.assumptions.divided(AffineBinaryOpKind.Mod, whole, denominator).known != 0:
         raise Respecialise(shapes=True, why="a reshape of unknown extents")
-    hole = Affine(numerator // denominator) if not unknown else unknown[0] * (numerator // denominator)
+    hole = graph.assumptions.divided(AffineBinaryOpKind.FloorDiv, whole, denominator)
     return tuple([hole if k == holes[0] else e for k, e in enumerate(new)])
 
 

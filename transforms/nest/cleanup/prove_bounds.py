@@ -9,7 +9,8 @@
 
 An index in [0, n) is its own expression, one in [-n, 0) is n plus it; one that is never negative but may be too large is
 marked `from_start`. What holds: the bounds of the loops and the conditions of the branches around the check, that
-equal names of `nest.dims` are equal extents, and that the unknown extents of an argument are at least 2. A `where`
+equal names of `nest.dims` are equal extents, and that the unknown extents of an argument are at least 2 (or what
+`nestor.extents` says). A `where`
 domain is no help: the check runs before the statement asks for its domain. Indices that are not proved stay, and
 so does their IndexError.
 
@@ -32,7 +33,7 @@ from xdsl.passes import ModulePass
 
 from ....analysis.nest.loop_structure import enclosing_function, enclosing_loops, functions
 from ....analysis.nest.sets.integer_sets import System
-from ....analysis.nest.values.extent_keys import input_dims, least_extent, value_key
+from ....analysis.nest.values.extent_keys import Inputs, facts_of, input_dims, value_key
 from ....dialects.affine import AffineList, linear_terms
 from ....dialects.nest import ForOp, IndexOp, LoadOp, StoreOp
 from ..rewrite.loops import replace_index
@@ -156,7 +157,7 @@ class _Linear:
             self.constant -= factor
 
 
-def _is_never_negative(expression: AffineList, loops: Sequence[ForOp], inputs: frozenset[str]) -> bool:
+def _is_never_negative(expression: AffineList, loops: Sequence[ForOp], inputs: Inputs) -> bool:
     """Whether `expression` is >= 0 by the first bounds of `loops` and the least values of extents alone.
 
     Innermost loops first: their bounds speak of the variables of the outer ones.
@@ -166,10 +167,11 @@ def _is_never_negative(expression: AffineList, loops: Sequence[ForOp], inputs: f
         total.put_bound(loop)
     least = total.constant
     for key, factor in total.factors.items():
-        smallest = least_extent(key, inputs)
-        if factor < 0 or (smallest is None and factor):
+        known = facts_of(key, inputs)
+        end = None if known is None else known.least if factor > 0 else known.most
+        if end is None and factor:
             return False
-        least += factor * (smallest or 0)
+        least += factor * (end or 0)
     return total.is_affine and least >= 0
 
 

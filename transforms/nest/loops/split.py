@@ -39,20 +39,28 @@ Splitting keeps the order of iterations, so no dependence forbids it. Called `sp
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from math import gcd
 from typing import Literal
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import IntegerAttr, StringAttr
 from xdsl.ir import Operation
-from xdsl.ir.affine import AffineBinaryOpKind
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineDimExpr, AffineExpr
 
 from ....analysis.nest.kernels.loop_marks import refuse_marked
-from ....analysis.nest.loop_structure import is_check, statements, trip_count, trips_between
+from ....analysis.nest.loop_structure import (
+    enclosing_function,
+    is_check,
+    statements,
+    trip_count,
+    trips_between,
+)
 from ....analysis.nest.sets.accesses import accesses_of, is_defined_outside
 from ....analysis.nest.sets.domains import DIVISIONS, is_computation
 from ....analysis.nest.sets.integer_sets import Row, System, difference, is_never_negative
-from ....dialects.affine import AffineList
+from ....analysis.nest.values.extent_keys import facts_of, input_dims, value_key
+from ....dialects.affine import AffineList, linear_terms
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ....dialects.nest.common import INDEX, name_hint_of
@@ -81,14 +89,14 @@ def why_not_split(loop: ForOp, factor: int, tail: Tail = "remainder") -> NestorE
     trips = _trips(loop)
     if tail == "perfect":
         return _why_not_perfect(loop, factor, trips)
-    if tail == "remainder" and len(trips) != 1 and not _divides(factor, trips):
+    if tail == "remainder" and len(trips) != 1 and not _divides(factor, trips, loop):
         return fail(
             loop,
             f'cannot split the loop "{loop.label}" with a remainder: its upper bound is a min of several '
             "expressions",
             hint="use tail=mask or tail=clamp",
         )
-    if tail == "mask" and not _divides(factor, trips):
+    if tail == "mask" and not _divides(factor, trips, loop):
         refusal = why_not_masked(loop)
         return None if refusal is None or _runs_whole_blocks(loop, factor, trips) else refusal
     return None
@@ -195,7 +203,7 @@ def _serves_statements(op: Operation) -> bool:
 
 
 def _why_not_perfect(loop: ForOp, factor: int, trips: AffineList) -> NestorError | None:
-    if _divides(factor, trips) or _runs_whole_blocks(loop, factor, trips):
+    if _divides(factor, trips, loop) or _runs_whole_blocks(loop, factor, trips):
         return None
     extent = loop.constant_trip_count()
     count = "an unknown number of" if extent is None else str(extent)
@@ -206,8 +214,35 @@ def _why_not_perfect(loop: ForOp, factor: int, trips: AffineList) -> NestorError
     )
 
 
-def _divides(factor: int, trips: AffineList) -> bool:
-    return trips.divided(AffineBinaryOpKind.Mod, factor).constants() == (0,) * len(trips)
+def _divides(factor: int, trips: AffineList, loop: ForOp) -> bool:
+    """Whether `factor` divides all of these numbers, of which extents may be known to be multiples (`nestor.extents`)."""
+    if trips.divided(AffineBinaryOpKind.Mod, factor).constants() == (0,) * len(trips):
+        return True
+    inputs = input_dims(enclosing_function(loop))
+    multiples = [facts.multiple if (facts := facts_of(value_key(v), inputs)) else 1 for v in trips.operands]
+    return max(multiples, default=1) > 1 and all(_is_multiple(e, factor, multiples) for e in trips.exprs)
+
+
+def _is_multiple(expression: AffineExpr, factor: int, multiples: Sequence[int]) -> bool:
+    """Whether `factor` divides a number that depends on multiples of these."""
+    terms, constant = linear_terms(expression)
+    if constant % factor:
+        return False
+    for atom, times in terms.items():
+        needed = factor // gcd(factor, times)
+        if isinstance(atom, AffineDimExpr) and multiples[atom.position] % needed == 0:
+            continue
+        if needed == 1 or _is_rest_of_multiples(atom, needed, multiples):
+            continue
+        return False
+    return True
+
+
+def _is_rest_of_multiples(atom: AffineExpr, factor: int, multiples: Sequence[int]) -> bool:
+    """Whether it is what a division of a multiple of `factor` by another one leaves."""
+    if not isinstance(atom, AffineBinaryOpExpr) or atom.kind is not AffineBinaryOpKind.Mod:
+        return False
+    return _is_multiple(atom.rhs, factor, ()) and _is_multiple(atom.lhs, factor, multiples)
 
 
 def _runs_whole_blocks(loop: ForOp, factor: int, trips: AffineList) -> bool:
@@ -239,7 +274,7 @@ def split(loop: ForOp, factor: int, tail: Tail = "remainder") -> tuple[ForOp, ..
     trips = trip_count(loop)
     assert trips is not None
     leftover = trips.divided(AffineBinaryOpKind.Mod, factor)
-    is_even = tail == "perfect" or _divides(factor, trips)
+    is_even = tail == "perfect" or _divides(factor, trips, loop)
     remainder = None
     if tail == "remainder" and not is_even:
         remainder = _make_remainder(loop, trips, leftover, factor)

@@ -419,3 +419,34 @@ func.func @truth(%a: memref<1xf64>, %b: memref<2xf64>, %flag: i1, %out: memref<f
   }
   func.return
 }
+
+// -----
+
+// What is known of an unknown extent: the index 7 needs at least 8 elements, and 100 is above what there can be.
+// CHECK-LABEL: @known_extents
+// CHECK: nest.load %a[7]
+// CHECK: [[AT:%\S+]] = nest.index 100 of
+// CHECK: nest.load %a[[[AT]]]
+// CHECK: [[K:%\S+]] = nest.index 7 of
+// CHECK: nest.load %b[[[K]]]
+// CHECK-NOT: nest.index
+// CHECK: nest.store "c" {{%\S+}}, %c[%i]
+func.func @known_extents(%a: memref<?xf64> {nest.dims = ["n"]}, %b: memref<?xf64> {nest.dims = ["m"]}, %c: memref<64xf64>) attributes {nestor.extents = {n = [8, 64, 8]}} {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %a, %c0 : memref<?xf64>
+  %m = memref.dim %b, %c0 : memref<?xf64>
+  %c64 = arith.constant 64 : index
+  %0 = nest.index 7 of %n axis 0 of "a"
+  %x = nest.load %a[%0] : memref<?xf64>
+  %1 = nest.index 100 of %n axis 0 of "a"
+  %y = nest.load %a[%1] : memref<?xf64>
+  %2 = nest.index 7 of %m axis 0 of "b"
+  %z = nest.load %b[%2] : memref<?xf64>
+  %s = arith.addf %x, %y : f64
+  %t = arith.addf %s, %z : f64
+  nest.for "i" %i = 0 to %n {
+    %3 = nest.index %i of 64 axis 0 of "c"
+    nest.store "c" %t, %c[%3] : memref<64xf64>
+  }
+  func.return
+}

@@ -66,3 +66,37 @@ func.func @uneven(%x: f32, %y: memref<200x5xf32>) {
   }
   func.return
 }
+
+// -----
+
+// An extent of which 32 is known to be a divisor leaves nothing over; with 24 there may be 8 more.
+// CHECK-LABEL: @known_multiples
+// CHECK: nest.for "i.o" [[O:%\S+]] = 0 to %n floordiv 16 {
+// CHECK-NEXT: nest.for "i.i" {{%\S+}} = 0 to 16 {
+// CHECK-NOT: nest.for "i.t"
+// MASK-LABEL: @known_multiples
+// MASK-NOT: where
+func.func @known_multiples(%x: memref<?xf32> {nest.dims = ["n"]}, %y: memref<?xf32> {nest.role = "out", nest.dims = ["n"]}) attributes {nestor.extents = {n = [32, -1, 32]}} {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  nest.for "i" %i = 0 to %n {
+    %a = nest.load %x[%i] : memref<?xf32>
+    nest.store "y" %a, %y[%i] : memref<?xf32>
+  }
+  func.return
+}
+// -----
+
+// CHECK-LABEL: @other_multiples
+// CHECK: nest.for "i.t"
+// MASK-LABEL: @other_multiples
+// MASK: where
+func.func @other_multiples(%x: memref<?xf32> {nest.dims = ["n"]}, %y: memref<?xf32> {nest.role = "out", nest.dims = ["n"]}) attributes {nestor.extents = {n = [24, -1, 24]}} {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  nest.for "i" %i = 0 to %n {
+    %a = nest.load %x[%i] : memref<?xf32>
+    nest.store "y" %a, %y[%i] : memref<?xf32>
+  }
+  func.return
+}
