@@ -34,6 +34,8 @@ MAX_ENTRIES = 4
 
 MAX_SLOTS = 128
 MAX_NAMES = 16
+NO_NAME = MAX_NAMES
+"""The name of a number that nothing depends on."""
 MAX_OBJECTS = 64
 MAX_OUTPUTS = 16
 MAX_RANK = 8

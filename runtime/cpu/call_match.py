@@ -41,7 +41,7 @@ class CallMatch:
         self.position = f.slot("i64")
         self.entry_slot = f.slot("ptr")
         self.slots = f.slot("i64", MAX_SLOTS)
-        self.names = f.slot("i64", MAX_NAMES)
+        self.names = f.slot("i64", MAX_NAMES + 1)
         self.spread = f.slot("ptr", MAX_OBJECTS)
         self.objects_slot = f.slot("ptr")
         self.lows = f.slot("i64", MAX_OBJECTS)
@@ -256,7 +256,9 @@ class CallMatch:
     def match_bool(self, record: str, thing: str, kind: str) -> None:
         f = self.f
         f.require(f.compare("eq", kind, "@nestor_bool_type", "ptr"), "miss")
-        self.fill(record, f.op(f"zext i1 {f.compare('eq', thing, '@nestor_true_object', 'ptr')} to i64"))
+        value = f.op(f"zext i1 {f.compare('eq', thing, '@nestor_true_object', 'ptr')} to i64")
+        self.fill(record, value)
+        f.store("i64", value, self.names, field(f, NUMBER, record, "name"), WORD)
 
     def match_int(self, record: str, thing: str, kind: str) -> None:
         f = self.f

@@ -39,7 +39,9 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     "cpu"; whoever changes an array all the same gets old results); `machine` (a name of analysis/machine.py, such as
     "skylake" or "rtx4090": what is scheduled and compiled for in place of this machine, see docs/machines.md);
     `fallback` ("numpy": what is refused runs as the plain function, with one RuntimeWarning for each reason;
-    "compile-later": so do calls whose program a thread is still compiling; see docs/executor.md).
+    "compile-later": so do calls whose program a thread is still compiling); `profile` (True: four calls are watched, and
+    what their small integers, bools and extents had in common gets a program of its own); `hot_sizes` (True: extents that
+    come often get one, which a thread compiles); see docs/executor.md for these.
     """
     known = JitFunction.__init__.__kwdefaults__ or {}
     if unknown := [name for name in options if name not in known]:

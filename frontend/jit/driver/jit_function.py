@@ -47,6 +47,7 @@ from ..specialise.arguments import (
 )
 from ..specialise.opened_integers import as_of, values_with_programs
 from ..specialise.options import constant_names, given_axes, named_axes, static_names
+from ..specialise.profiles import Fixed, extents_of, profiles_of
 from ..specialise.specialiser import COMPILING, Specialiser, Types
 from .adoption import (
     LIBRARIES,
@@ -107,6 +108,8 @@ class JitFunction(Specialiser, CallArguments, Pickled):
         constants: str | Iterable[str] = (),
         machine: str | None = None,
         fallback: str | None = None,
+        profile: bool = False,
+        hot_sizes: bool = False,
     ):
         function = function.function if isinstance(function, JitFunction) else plain_function(function)
         functools.update_wrapper(self, function)
@@ -114,6 +117,7 @@ class JitFunction(Specialiser, CallArguments, Pickled):
         mode = fallback_mode(fallback, strict, target)
         name = getattr(function, "__name__", "the function")
         self._fallback = None if mode is None else Fallback(mode, name, self._log.note)
+        self._profiles = profiles_of(profile, hot_sizes, self.dynamic, target, self._log.note)
         self._dynamic_given = given_axes(dynamic)
         given = (static_argnums, static_argnames, constants)
         self._static_options = [one if isinstance(one, int | str) else tuple(one) for one in given]
@@ -224,6 +228,10 @@ class JitFunction(Specialiser, CallArguments, Pickled):
         else:
             self._hits += 1
             self._note_call(invocation.program)
+            if self._profiles is not None and self._profiles.count(key, invocation.program):
+                self._profiles.heat(
+                    getattr(self, "__name__", "a function"), lambda: self._make_hot(asked, leaves)
+                )
         if invocation.touches:
             return self._call_with_objects(invocation, call[1], out, args, kwargs)
         result = self._answer(invocation, call, out)
@@ -370,6 +378,8 @@ class JitFunction(Specialiser, CallArguments, Pickled):
             "constants": constants,
             "machine": self.machine,
             "fallback": None if self._fallback is None else self._fallback.mode,
+            "profile": self._profiles is not None and self._profiles.is_watching,
+            "hot_sizes": self._profiles is not None and self._profiles.counts_sizes,
         }
         known = JitFunction.__init__.__kwdefaults__ or {}
         return {name: value for name, value in given.items() if value != known[name]}
@@ -452,6 +462,8 @@ class JitFunction(Specialiser, CallArguments, Pickled):
                 parts.append(Default)
             elif name in self._baked or name in self._static:
                 parts.append(key_of(value))
+            elif self._profiles is not None and type(value) in (int, bool):
+                parts.append(self._profiles.key_of(name, value))
             elif type(value) in (int, float, bool, complex):
                 parts.append(type(value))
             elif isinstance(value, np.generic):
@@ -478,7 +490,7 @@ class JitFunction(Specialiser, CallArguments, Pickled):
     def _types_with(self, leaves: Leaves, inputs: Inputs) -> Types | None:
         """The types of the leaves of a call, and of the arrays that are found outside."""
         call = self._with_inputs(leaves, inputs)
-        return None if call is None else self._types(*call)
+        return None if call is None else self._fixed_types(*call)
 
     def _found(self, types: Types, leaves: Leaves) -> tuple[Program, Kernel] | None:
         """A compiled program that serves a call; `types` are those of its leaves."""
@@ -498,19 +510,42 @@ class JitFunction(Specialiser, CallArguments, Pickled):
             if self._still_valid(program):
                 call = self._with_inputs(leaves, program.inputs)
                 if call is not None:
-                    return self._types(*call), call[1], program.inputs
+                    return self._fixed_types(*call), call[1], program.inputs
         return types, leaves[1], NO_INPUTS
 
-    def _specialise(self, key: Any, leaves: Leaves) -> tuple[Invocation, Leaves]:
+    def _specialise(self, key: Any, leaves: Leaves, hot: Fixed | None = None) -> tuple[Invocation, Leaves]:
         """How a call is answered from now on, and its leaves with the arrays from outside that the program takes."""
-        names, values, _ = leaves
         types = self._types(*leaves)
         if self._axes is not None:
             self._axes.check(types)
+        if self._profiles is None:
+            return self._specialised(key, leaves, types)
+        fixed = hot if hot is not None else self._decided(types, leaves[1])
+        with self._fixing_as(fixed):
+            try:
+                return self._specialised(
+                    key, leaves, self._fixed_types(*leaves), is_kept=not self._profiles.is_open(types)
+                )
+            except Respecialise:
+                raise
+            except NestorError as error:
+                if fixed is None or hot is not None:
+                    raise
+                self._profiles.give_up(fixed, error.diagnostic.message)
+        return self._specialise(self._signature_key(leaves[0], leaves[1]), leaves)
+
+    def _specialised(
+        self, key: Any, leaves: Leaves, types: Types, is_kept: bool = True
+    ) -> tuple[Invocation, Leaves]:
+        """That, for arguments of these types; unless it `is_kept`, the next call like it comes here again."""
+        names, values, _ = leaves
+        fixed = self._fixing
         request = self._request(types, values)
         try:
             found = self._found(types, leaves) or self._find_open(types)
-            if found is None and not self._families:
+            if fixed is not None and (found is None or not fixed.has(found[0])):
+                found = None
+            elif found is None and not self._families:
                 with collector_paused():
                     found = self._compile_open(types, values)
             if found is None:
@@ -535,7 +570,9 @@ class JitFunction(Specialiser, CallArguments, Pickled):
                 raise
             raise refusal from None
         program, kernel = found
-        if self._baked:
+        if fixed is not None and not fixed.has(program):
+            self._put_first(program)
+        if self._baked or fixed is not None:
             key = self._signature_key(names, values)
         if len(self._invocations) >= MAX_SIGNATURES:
             self._invocations.clear()
@@ -548,11 +585,41 @@ class JitFunction(Specialiser, CallArguments, Pickled):
                 return self._specialise(key, leaves)
             key = (program.inputs.key, self._signature_key(call[0], call[1]))
         # Lowering may have baked arguments in: the types of the program say which.
-        types = as_of(program.arguments, self._types(*call))
+        types = as_of(program.arguments, self._fixed_types(*call))
         if program.inputs and not self._is_for(program, types):
             return self._specialise(self._signature_key(names, values), leaves)
-        invocation = self._invocations[key] = self._invocation(program, kernel, types, call[1])
+        invocation = self._invocation(program, kernel, types, call[1])
+        if is_kept:
+            self._invocations[key] = invocation
         return invocation, call
+
+    def _begin_again(self) -> None:
+        super()._begin_again()
+        self._invocations.clear()
+
+    def _fixed_for(self, leaves: Leaves) -> Fixed | None:
+        """What the program of a call is for, where it has one of its own."""
+        return None if self._profiles is None else self._profiles.of(self._types(*leaves), leaves[1])
+
+    def _make_hot(self, asked: Any, leaves: Leaves) -> None:
+        """Make a program for the extents of a call that comes often: what a thread does."""
+        try:
+            with COMPILING, collector_paused():
+                self._make_sizes(asked, leaves)
+        except NestorError as error:  # the program of unknown extents goes on
+            self._log.note("guards", f"no program for sizes that come often: {error.diagnostic.message}")
+        except Respecialise as request:
+            self._learn(request)
+
+    def _make_sizes(self, asked: Any, leaves: Leaves) -> None:
+        assert self._profiles is not None
+        types = self._types(*leaves)
+        if self._profiles.of(types, leaves[1]) is not None:
+            return
+        hot = Fixed({}, extents_of(types), len(types), is_hot=True)
+        self._log.note("guards", f"sizes that come often have a program of their own: {hot.text(types)}")
+        self._specialise(asked, leaves, hot)
+        self._profiles.add(without_extents(types), types, hot)
 
     def _is_for(self, program: Program, types: Types) -> bool:
         return without_extents(program.arguments) == without_extents(types) and self._fits(program, types)
@@ -571,6 +638,8 @@ class JitFunction(Specialiser, CallArguments, Pickled):
         self._families.clear()
         if self._fallback is not None:
             self._fallback.forget()
+        if self._profiles is not None:
+            self._profiles.forget()
 
     def _forget(self, program: Program) -> None:
         super()._forget(program)
@@ -598,6 +667,8 @@ class JitFunction(Specialiser, CallArguments, Pickled):
         failure. `values` are those of the leaves, and of the arrays that were found outside."""
         if not self._can_be_native or invocation.touches:
             return
+        if self._profiles is not None and self._profiles.is_busy:
+            return  # the call would wait for the thread
         try:
             with COMPILING:
                 self._install_entry(invocation, leaves, values, args, keywords)
@@ -624,10 +695,14 @@ class JitFunction(Specialiser, CallArguments, Pickled):
         call.hold_outside(values)
         call.long = invocation.fastest > LONG
         call.earlier = self._before(invocation.program)
+        if self._profiles is not None:
+            if not self._profiles.may_be_native(invocation.program, self._hits):
+                return
+            call.own = self._profiles.excluded(invocation.program)
         if any(map(is_open, invocation.program.arguments)):
             if list(self._open.values()).count(True) != 1:
                 return
-            call.own = values_with_programs(invocation.program.arguments, self._compiled)
+            call.own = [*call.own, *values_with_programs(invocation.program.arguments, self._compiled)]
         entry = native_entry(call, invocation)
         if entry is not None and may_be_native(self):
             self._words = fast_call.install(self, type(self).__call__, self._entries, entry)
@@ -692,7 +767,8 @@ class JitFunction(Specialiser, CallArguments, Pickled):
         self._look_again()
         args, kwargs = self._adopted(args, kwargs)
         leaves = self._leaves(args, kwargs)
-        found = self._found(self._types(*leaves), leaves)
+        with COMPILING, self._fixing_as(self._fixed_for(leaves)):
+            found = self._found(self._fixed_types(*leaves), leaves)
         try:
             program = found[0] if found else self.lower(*args, **kwargs).program
         except NestorError as refusal:

@@ -58,3 +58,5 @@ if TYPE_CHECKING:
         constants: str | Iterable[str]
         machine: str | None
         fallback: Literal["numpy", "compile-later"] | None
+        profile: bool
+        hot_sizes: bool

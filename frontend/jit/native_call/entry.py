@@ -32,6 +32,7 @@ from ....runtime.cpu.call_layout import (
     MAX_OUTPUTS,
     MAX_RANK,
     MAX_SLOTS,
+    NO_NAME,
     NO_SLOT,
     NO_SOURCE,
     NUMBER,
@@ -299,7 +300,8 @@ class _Writer(ExtentWriter):
 
     def _number(self, k: int, argument: Any, value: Any) -> None:
         kinds = {"int": Kind.INT, "float": Kind.FLOAT, "bool": Kind.BOOL}
-        name = self._name(k) if argument.kind == "int" else 0
+        is_named = argument.kind == "int" or any(k in own for own in self.call.own)
+        name = self._name(k) if is_named else NO_NAME
         self._need(type(value).__name__ == argument.kind)
         self._record(
             NUMBER.pack(kind=kinds[argument.kind], source=self.call.sources[k], slot=self.bases[k], name=name)

@@ -87,14 +87,17 @@ class ExtentWriter:
         return [[*CONDITION.pack(count=1), name, 1] for name in names]
 
     def _own_values(self) -> list[list[int]]:
-        """The values of open integers that have programs of their own."""
-        return [
-            [
-                *EXCLUSION.pack(count=len(own)),
-                *[word for k, value in own.items() for word in (self._name(k), value)],
-            ]
-            for own in self.call.own
-        ]
+        """The values of integers and bools, and extents, that have programs of their own."""
+        found = []
+        for own in self.call.own:
+            extents = {key: value for key, value in own.items() if isinstance(key, str)}
+            if not self.open and any(self.invocation.names[key] != value for key, value in extents.items()):
+                continue  # no call of this entry is one of theirs
+            is_there = {key: isinstance(key, int) or (self.open and key in self.names) for key in own}
+            named = {key: value for key, value in own.items() if is_there[key]}
+            pairs = [word for key, value in named.items() for word in (self._name(key), value)]
+            found.append([*EXCLUSION.pack(count=len(named)), *pairs])
+        return found
 
     def _name_of_extent(self, name: str) -> int:
         self._need(name in self.names)

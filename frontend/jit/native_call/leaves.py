@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -36,8 +36,8 @@ class Call:
     held: list[np.ndarray] = field(default_factory=list)
     """Arrays that are the same in every call of an entry, defaults and those from outside: the last objects."""
     long: bool = False
-    own: Sequence[dict[int, int]] = ()
-    """Values of open integers, by the position of the leaf, for which other programs are."""
+    own: Sequence[Mapping[Any, int]] = ()
+    """Values of integers and bools by the position of the leaf, and extents by their names, for which other programs are."""
     earlier: Sequence[Sequence[ArgumentType]] = ()
     """What the programs are for that come before the one that runs: where both fit, they do."""
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakValueDictionary
@@ -39,6 +40,7 @@ from .dump import is_dumping
 from .history import History
 from .opened_integers import names_to_open, with_opened
 from .options import dynamic_mode, fastmath_flags, machine_name, names_a_machine, strict_mode
+from .profiles import Fixed, Profiles
 
 if TYPE_CHECKING:
     from ...interface.program_parts import Program
@@ -84,6 +86,9 @@ class Specialiser(fast_call.NativeCallable):
     _static: Any
     """The parameters whose values are to be compiled in."""
 
+    _types: Callable[..., Types]
+    """The types of the leaves of a call: names, values and groups."""
+
     _libraries: Any
     """What knows the arrays of other libraries."""
 
@@ -125,6 +130,11 @@ class Specialiser(fast_call.NativeCallable):
         self._installed: WeakValueDictionary[int, fast_call.Entry] = WeakValueDictionary()
         """The native entries, by the identity of their programs."""
         self._rigid: set[Any] = set()
+        self._is_full = False
+        """Whether more programs were wanted than are kept."""
+        self._profiles: Profiles | None = None
+        self._fixing: Fixed | None = None
+        """What calls have in common for which the program is that is looked for."""
         self._open: dict[frozenset[str], bool] = {}
         """The sets of integers that were to be numbers of the run, and whether there are such programs."""
         self._log = History(getattr(function, "__qualname__", "function"))
@@ -323,6 +333,9 @@ class Specialiser(fast_call.NativeCallable):
             rarest = next((one for key, one in self._recent.items() if key not in native), program)
             if rarest is not program:
                 self._forget(rarest)
+                if not self._is_full:
+                    self._is_full = True
+                    self._log.note("cache", _too_many(most_programs()))
                 self._gone.add(_texts(rarest.arguments))
                 kept = most_programs()
                 self._log.note(
@@ -357,6 +370,8 @@ class Specialiser(fast_call.NativeCallable):
             del self._compiled[family]
         self._of_objects = [one for one in self._of_objects if one is not program]
         self._recent.pop(id(program), None)
+        if self._profiles is not None:
+            self._profiles.drop(program)
         if id(program) in self._installed:
             self._leave_native()
 
@@ -417,8 +432,10 @@ class Specialiser(fast_call.NativeCallable):
         if self.dynamic is False or family in self._rigid:
             return types
         every = [(k, axis) for k, t in enumerate(types) for axis in range(len(t.extents))]
-        if self.dynamic is True:
-            return generalised(types, every)
+        if self._fixing is not None:
+            return types if self._fixing.is_hot else self._named(self._fixing.pattern(types))
+        if self.dynamic is True or (self._profiles is not None and self._profiles.is_watching):
+            return self._named(generalised(types, every))
         base = self._named(types)
         earlier = [p.arguments for p, _ in self._compiled.get(family, ())]
         differ = {
@@ -436,6 +453,47 @@ class Specialiser(fast_call.NativeCallable):
             if any([a.extents for a in seen] == [p.extents for p in pattern] for seen in earlier)
             else pattern
         )
+
+    # ---- what calls have in common ---------------------------------------------------------------------
+
+    @contextmanager
+    def _fixing_as(self, fixed: Fixed | None) -> Iterator[None]:
+        """Look for the programs of such calls."""
+        before, self._fixing = self._fixing, fixed
+        try:
+            yield
+        finally:
+            self._fixing = before
+
+    def _fixed_types(
+        self, names: Sequence[str], values: Sequence[Any], groups: Sequence[str | None]
+    ) -> Types:
+        """The types of arguments, with the values in them that the program which is looked for is for."""
+        types = self._types(names, values, groups)
+        return types if self._fixing is None else self._fixing.types(types)
+
+    def _decided(self, types: Types, values: Sequence[Any]) -> Fixed | None:
+        """What the program of a call is for, which has been noted."""
+        assert self._profiles is not None
+        if self._profiles.is_open(types):
+            is_for_each = self.dynamic is False
+            every = [(k, axis) for k, t in enumerate(types) for axis in range(len(t.extents))]
+            open_types = generalised(types, every) if is_for_each else self._named(types)
+            if self._profiles.watched(types, open_types, values):
+                self._begin_again()
+        return self._profiles.of(types, values)
+
+    def _begin_again(self) -> None:
+        """Let calls look for their programs again: there are others."""
+        self._leave_native()
+
+    def _put_first(self, program: Program) -> None:
+        """Let calls find the program that was made for what they have in common before all others."""
+        assert self._fixing is not None
+        family = self._compiled[without_extents(program.arguments)]
+        family.sort(key=lambda pair: pair[0] is not program)
+        self._fixing.programs.append(program)
+        self._begin_again()
 
     def _named(self, types: Types) -> Types:
         """The types with those extents unknown that have names."""
@@ -581,6 +639,14 @@ def most_programs() -> int:
     """How many programs of a function are kept: NESTOR_PROGRAMS, a positive number."""
     text = os.environ.get("NESTOR_PROGRAMS", "")
     return int(text) if text.isdecimal() and int(text) > 0 else MOST_PROGRAMS
+
+
+def _too_many(most: int) -> str:
+    """What to say once where programs are forgotten."""
+    return (
+        f"more than {most} program{'s' * (most != 1)}: each call that one was forgotten for compiles again. Shapes: "
+        "dynamic=True; values: pass them as arrays or floats; else NESTOR_PROGRAMS=1000 keeps more"
+    )
 
 
 def _be_strict(remarks: Sequence[Diagnostic], also_slow: bool) -> None:
