@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 PROFILED = 4
 """How many calls of one kind are watched."""
 
+MOST_KINDS = 4096
+"""Maximum number of kinds of calls that are known; beyond, all are forgotten, and watched again."""
+
 LARGEST = 1 << 16
 """Integers beyond are sizes of data or numbers of things: that they were equal says little."""
 
@@ -169,6 +172,8 @@ class Profiles:
         """Note a call; whether this decides what there is a program for. `open_types` are its types with the extents unknown
         that must stay so."""
         family = without_extents(types)
+        if len(self._seen) >= MOST_KINDS and family not in self._seen:
+            self.forget()
         seen = self._seen.setdefault(family, _Seen())
         if not self.is_watching or seen is None:
             return False

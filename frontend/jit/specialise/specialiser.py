@@ -303,8 +303,11 @@ class Specialiser(fast_call.NativeCallable):
                 return f"again, for {stale} has changed"
         if any(map(is_open, types)):
             return ""
+        if self._fixing is not None:
+            return "for what calls have in common"
         pattern = self._pattern(types)
-        is_asked = self.dynamic is True or pattern == types
+        is_watched = self._profiles is not None and self._profiles.is_watching
+        is_asked = self.dynamic is True or is_watched or pattern == self._named(types)
         return "" if is_asked else "for calls differ in it"
 
     def _kept(self, program: Program, kernel: Kernel) -> tuple[Program, Kernel]:

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from nestor.runtime import disk_cache
 
@@ -353,3 +354,29 @@ def test_a_program_is_of_the_files_that_made_it(project):
         path.unlink()
         assert disk_cache.write(path.stem, disk_cache.Variant(conditions, one.program, one.code))
         assert project.process(body)["hits"] == hits
+
+
+def test_what_is_known_of_extents_is_part_of_the_key(project):
+    body = """
+@nt.jit(dynamic={"x": {0: nt.dim("n", min=8, max=MAX)}})
+def f(x):
+    return x[:8] + x[-8:]
+result = f(np.arange(16.0))[0]
+"""
+    assert project.run(body.replace("MAX", "64"))["stored"] == 1
+    again = project.run(body.replace("MAX", "64"))
+    assert again["hits"] == 1 and again["stored"] == 0 and again["result"] == repr(np.float64(8.0))
+    other = project.run(body.replace("MAX", "128"))
+    assert other["hits"] == 0 and other["stored"] == 1
+
+
+def test_profiles_take_programs_from_the_disk(project):
+    body = """
+@nt.jit(profile=True)
+def f(x, n):
+    return x * n
+result = [float(f(np.ones(4), n)[0]) for n in (3, 3, 3, 3, 3, 5)]
+"""
+    assert project.run(body)["stored"] == 2
+    again = project.run(body)
+    assert again["hits"] == 2 and again["stored"] == 0 and again["result"] == repr([3.0] * 5 + [5.0])

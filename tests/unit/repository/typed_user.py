@@ -22,6 +22,11 @@ def total(x: Array) -> float:
     return float(x.sum())
 
 
+@nt.jit(dynamic={"x": {0: nt.dim("batch", max=64, multiple_of=3)}}, profile=True, hot_sizes=True)
+def halved(x: Array, by: int) -> Array:
+    return x / by
+
+
 @nt.custom_op(shape="(n),()->(n)", dtype="f8")
 def shifted(x: Array, by: float) -> Array:
     return x + by
@@ -38,6 +43,7 @@ class Model:
 
 
 x = np.ones(3)
+assert_type(halved(x, 2), Array)
 assert_type(scaled(x, by=3.0), Array)
 assert_type(total(x), float)
 value, gradient = nt.value_and_grad(loss)(x, np.ones((2, 3)))
