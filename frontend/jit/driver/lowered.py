@@ -252,10 +252,17 @@ class Compiled(OneValue):
         _check_constants(self.program.arguments, values)
         types = self._owner._types(names, self._described(values), groups)
         extents = binding(self.program.arguments, types) if _agree(self.program.arguments, types) else None
-        if extents is None or not all(guard.holds(extents) for guard in self.program.guards):
+        broken = (
+            None if extents is None else next((g for g in self.program.guards if not g.holds(extents)), None)
+        )
+        if extents is None or broken is not None:
+            assumed = (
+                "" if broken is None else f", where {broken}" + (f" ({broken.why})" if broken.why else "")
+            )
             raise DTypeError(
                 "these arguments are not of the types it was compiled for: "
-                + ", ".join(map(str, self.program.arguments)),
+                + ", ".join(map(str, self.program.arguments))
+                + assumed,
                 hint="call the jitted function, which compiles again",
             )
         if self.program.may_change:
