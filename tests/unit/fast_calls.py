@@ -128,7 +128,8 @@ def outcome(function, args, kwargs):
     try:
         result = function(*args, **kwargs)
     except Exception as error:
-        message = str(error).partition("  help:")[0]  # the way out is not the same in every program
+        # The way out is not the same in every program, and the place is that of the call.
+        message = error.diagnostic.message if isinstance(error, nt.NestorError) else str(error)
         return type(error), message, [described(a) for a in args]
     same = [position for position, a in enumerate(args) if a is result]
     return described(result), same, [described(a) for a in args], [described(a) for a in kwargs.values()]

@@ -28,6 +28,10 @@ from ....dialects.nest import ForOp
 from ..rewrite.mark_checks import refuse_on_processor, refuse_parallel_twice
 
 
+OTHERS = "another loop of the nest may be independent: s.dependences() prints which carries what"
+"""What to do where a loop that was asked for cannot be parallel."""
+
+
 def why_not_parallel(loop: ForOp, dependences: Dependences | None = None) -> NestorError | None:
     """The diagnostic that refuses to run iterations in any order, None when it is legal."""
     refusal = refuse_marked(loop, "parallelize") or refuse_in_vector(loop, "parallelize")
@@ -48,9 +52,9 @@ def why_not_independent(
     first = (dependences or Dependences(loop)).first_carried(loop)
     if first is None:
         return None
-    hint = "another loop of the nest may be independent: s.dependences() prints which carries what"
-    if first.kind == "reduction":
-        hint = "nest-rfactor gives each iteration an accumulator of its own"
+    hint = (
+        "nest-rfactor gives each iteration an accumulator of its own" if first.kind == "reduction" else None
+    )
     return fail(
         loop,
         f'cannot {action} the loop "{loop.label}": {first.describe()}',
@@ -67,6 +71,7 @@ def parallelize(loop: ForOp, grain: int | None = None, dependences: Dependences 
         )
     refusal = why_not_parallel(loop, dependences) or why_not_shared_out(loop)
     if refusal is not None:
+        refusal.diagnostic.hint = refusal.diagnostic.hint or OTHERS
         raise refusal
     loop.set_kind("parallel")
     if grain is not None:
