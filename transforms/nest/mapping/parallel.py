@@ -27,7 +27,6 @@ from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import ForOp
 from ..rewrite.mark_checks import refuse_on_processor, refuse_parallel_twice
 
-
 OTHERS = "another loop of the nest may be independent: s.dependences() prints which carries what"
 """What to do where a loop that was asked for cannot be parallel."""
 
