@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -85,10 +85,21 @@ def parse_located(
     text: str, name: str, context: Context, first_line: int = 1
 ) -> tuple[ModuleOp, dict[str, dict[str, str]]]:
     """Parse a piece of a file that starts at `first_line`: the module, and its `external_resources`."""
-    places = _Places(text, name, first_line)
+    return parse_with(LocatedParser, text, name, context, first_line)
+
+
+def parse_with(
+    make_parser: Callable[[Context, str, str, Places], LocatedParser],
+    text: str,
+    name: str,
+    context: Context,
+    first_line: int = 1,
+) -> tuple[ModuleOp, dict[str, dict[str, str]]]:
+    """`parse_located` by a parser of the caller's, a `LocatedParser` that remembers more."""
+    places = Places(text, name, first_line)
     parser: LocatedParser | None = None
     try:
-        parser = LocatedParser(context, text, name, places)
+        parser = make_parser(context, text, name, places)
         return parser.parse_module(), parser.external_resources
     except ParseError as error:
         notes = _span_notes(error, places) if isinstance(error, MultipleSpansParseError) else []
@@ -105,7 +116,7 @@ def parse_located(
         raise SyntaxFailure(message, place) from error
 
 
-class _Places:
+class Places:
     """Positions of a text as line and column, without counting newlines from the start each time."""
 
     def __init__(self, text: str, name: str, first_line: int):
@@ -166,7 +177,7 @@ class _Lexer(MLIRLexer):
 class LocatedParser(Parser):
     """xDSL's parser, with locations for operations and block arguments, and errors at the right place."""
 
-    def __init__(self, context: Context, text: str, name: str, places: _Places):
+    def __init__(self, context: Context, text: str, name: str, places: Places):
         self._places = places
         self._name_positions: list[int] = []
         self._first_uses: dict[str, Span] = {}
@@ -356,7 +367,7 @@ def _conversion_message(error: Exception) -> str:
     return "integer literal is too large" if "integer string conversion" in text else text
 
 
-def _span_notes(error: MultipleSpansParseError, places: _Places) -> list[Diagnostic]:
+def _span_notes(error: MultipleSpansParseError, places: Places) -> list[Diagnostic]:
     text = error.ref_text or "see here"
     return [
         Diagnostic("note", _tidy(message or text).rstrip(":"), places.at(span.start))

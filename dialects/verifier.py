@@ -55,7 +55,7 @@ def verification_errors(root: Operation) -> list[Diagnostic]:
             scopes[op] = op if isolated else scope
         if scope in failed:
             continue
-        error = next(_symbol_errors(op), None) if op.regions else None
+        error = next(symbol_errors(op), None) if op.regions else None
         if error is None and (message := next(_faults(op), None)) is not None:
             error = Diagnostic("error", f"'{op.name}' op {message}", op_location(op))
         if error is not None:
@@ -67,7 +67,7 @@ def verification_errors(root: Operation) -> list[Diagnostic]:
     return errors
 
 
-def _symbol_errors(op: Operation) -> Iterator[Diagnostic]:
+def symbol_errors(op: Operation) -> Iterator[Diagnostic]:
     """Symbols of a table that an earlier one has the name of, at the place of the later one."""
     if not op.has_trait(SymbolTable, value_if_unregistered=False):
         return

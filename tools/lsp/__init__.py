@@ -1,0 +1,1 @@
+"""`opt-tool-lsp`: a language server for textual IR. Calls opt_tool, transforms and dialects, and pygls."""
