@@ -160,7 +160,8 @@ PATTERNS = ("containing", "contiguous", "reducing")
 """How loops are matched other than by name: directly containing an operation; along which a buffer is contiguous; that
 carry a reduction."""
 
-_KINDS = {"loops": LOOP, "statements": STATEMENT, "buffers": BUFFER}
+MATCHED = {"loops": LOOP, "statements": STATEMENT, "buffers": BUFFER}
+"""What can be matched, and the kind of the handles."""
 
 
 @irdl_op_definition
@@ -181,7 +182,7 @@ class MatchOp(IRDLOperation):
     handles = var_result_def(AnyAttr())
 
     def __init__(self, kind: str, names: Sequence[str], pattern: str | None = None, optional: bool = False):
-        handle = HANDLE_TYPES[_KINDS[kind]]
+        handle = HANDLE_TYPES[MATCHED[kind]]
         super().__init__(
             result_types=[[handle] * (1 if pattern is not None else len(names))],
             properties={
@@ -198,8 +199,8 @@ class MatchOp(IRDLOperation):
         return [name.data for name in self.names]
 
     def verify_(self) -> None:
-        if self.kind.data not in _KINDS:
-            raise VerifyException(f"{self.name}: cannot match '{self.kind.data}'; one of {', '.join(_KINDS)}")
+        if self.kind.data not in MATCHED:
+            raise VerifyException(f"{self.name}: cannot match '{self.kind.data}'; one of {', '.join(MATCHED)}")
         if not self.names.data:
             raise VerifyException(f"{self.name}: says no name")
         if self.pattern is not None and (self.pattern.data not in PATTERNS or self.kind.data != "loops"):
@@ -208,7 +209,7 @@ class MatchOp(IRDLOperation):
                 f"loops can be matched by {', '.join(PATTERNS)}"
             )
         expected = 1 if self.pattern is not None else len(self.names)
-        handle = HANDLE_TYPES[_KINDS[self.kind.data]]
+        handle = HANDLE_TYPES[MATCHED[self.kind.data]]
         if [result.type for result in self.results] != [handle] * expected:
             raise VerifyException(f"{self.name}: gives {expected} handles of type {handle}")
 
@@ -223,9 +224,9 @@ class MatchOp(IRDLOperation):
         optional = parser.parse_optional_keyword("optional") is not None
         position = parser.pos
         kind = parser.parse_identifier(context_msg="loops, statements or buffers")
-        if kind not in _KINDS:
+        if kind not in MATCHED:
             parser.raise_error(
-                f"cannot match '{kind}': one of {', '.join(_KINDS)}", position, position + len(kind)
+                f"cannot match '{kind}': one of {', '.join(MATCHED)}", position, position + len(kind)
             )
         position = parser.pos
         pattern = parser.parse_optional_identifier()

@@ -8,6 +8,10 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import NoReturn
 
+from .help_topics import TOPICS, help_on
+
+SHELLS = ("bash", "zsh", "fish")
+
 _DESCRIPTION = "Run compiler passes over textual IR: parse, transform, check, print."
 
 _EXAMPLES = """\
@@ -21,6 +25,8 @@ examples:
   opt-tool --emit-nt prog.py:f --spec "2x f32[?,100], int"
                                                      a Python function as IR
   cat in.mlir | opt-tool -p cse --print-ir-after-all -o out.mlir
+
+topics: opt-tool --help passes   (targets, input, python, running, printing, checking, debugging, information)
 
 exit codes: 0 fine, 1 the input or a pass is at fault, 2 the command line is, 3 opt-tool itself is
 """
@@ -125,7 +131,8 @@ def _add_main_options(parser: argparse.ArgumentParser) -> None:
         "--target",
         metavar="NAME",
         default="mlir",
-        help="what to print: mlir, llvm-ir, asm, object, cuda, ptx, cuda-sim-report, nt-svg, nest-tree, nest-svg, nest-html",
+        help="what to print: mlir, llvm-ir, asm, object, cuda, ptx, ptxas-report, cuda-sim-report, mlir-opt, nt-graph, "
+        "nt-graph-html, nt-svg, nest-tree, nest-svg, nest-html (--help targets)",
     )
     add(
         "--machine",
@@ -235,6 +242,42 @@ def _add_debugging_options(parser: argparse.ArgumentParser) -> None:
 def _add_information_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("information").add_argument
     add("--list-passes", action="store_true", help="passes, their options, and named pipelines")
-    add("--show-dialects", action="store_true", help="dialects with their operations")
+    add(
+        "--show-dialects",
+        metavar="NAMES",
+        nargs="?",
+        const="",
+        help="dialects with their operations, or those of NAMES: --show-dialects=nt,nest",
+    )
+    add("--markdown", action="store_true", help="... as a page, with documentation")
+    add(
+        "--irdl", action="store_true", help="... in IRDL, those that mlir-opt lacks: for mlir-opt --irdl-file"
+    )
+    add("--completion", metavar="SHELL", choices=SHELLS, help="a completion script: bash, zsh, fish")
     add("--version", action="store_true", help="versions of opt-tool and what it stands on")
-    add("-h", "--help", action="help", help="this text")
+    add(
+        "-h",
+        "--help",
+        action=_Help,
+        nargs="?",
+        metavar="TOPIC",
+        choices=tuple(TOPICS),
+        help=f"this text, or options and examples: {', '.join(TOPICS)}",
+    )
+
+
+class _Help(argparse.Action):
+    """`--help` prints all options, `--help TOPIC` those of a topic with examples."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> NoReturn:
+        if isinstance(values, str):
+            print(help_on(values, parser), end="")
+        else:
+            parser.print_help()
+        parser.exit()

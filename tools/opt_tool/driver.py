@@ -27,7 +27,7 @@ from .printing import PrintOptions
 from .reporter import CollectingReporter, Reporter
 from .reproducer import CrashReproducer, reproducer_pipeline
 from .resolve import named_pipelines, print_nodes, resolve, unknown_pass
-from .source import Chunk, read_input, split_chunks, write_bytes, write_output
+from .source import Chunk, off_standard_output, read_input, split_chunks, write_bytes, write_output
 from .targets import BY_MACHINE, TARGETS, Target
 from .verify_diagnostics import check_expectations
 
@@ -81,17 +81,38 @@ class Driver:
 
     def _print_information(self) -> bool:
         options = self._options
-        if not (options.version or options.list_passes or options.show_dialects):
-            return False
-        from . import information
+        dialects = options.show_dialects
+        if dialects is None and (options.markdown or options.irdl):
+            raise UsageError("--markdown and --irdl say how --show-dialects prints, and it is not there")
+        if options.completion is not None:
+            from .shell_completion import completion_script
 
-        if options.version:
-            print(information.version())
+            write_output(options.output, completion_script(options.completion))
+        elif options.version:
+            print(_information().version())
         elif options.list_passes:
-            information.list_passes()
+            _information().list_passes()
+        elif dialects is not None:
+            self._show_dialects([name.strip() for name in dialects.split(",") if name.strip()])
         else:
-            information.show_dialects()
+            return False
         return True
+
+    def _show_dialects(self, names: list[str]) -> None:
+        options = self._options
+        if options.markdown and options.irdl:
+            raise UsageError("--markdown and --irdl exclude each other")
+        if options.irdl:
+            from .irdl_export import irdl_of
+
+            write_output(options.output, irdl_of(_known_dialects(names, _information().irdl_names())))
+        elif options.markdown:
+            pages = _information().dialect_pages(_known_dialects(names, _information().dialect_names()))
+            write_output(options.output, pages)
+        else:
+            _information().show_dialects(
+                _known_dialects(names, _information().dialect_names()) if names else None
+            )
 
     def _run_input(self) -> None:
         target = _find_target(self._options.target)
@@ -271,7 +292,8 @@ class Driver:
         if self._options.emit_nt is not None:
             from ...frontend.jit.driver.emit import emit_nt
 
-            return emit_nt(self._options.emit_nt, self._options.spec), {}
+            with off_standard_output():
+                return emit_nt(self._options.emit_nt, self._options.spec), {}
         try:
             return parse_located(chunk.text, name, context, chunk.first_line)
         except NestorError:
@@ -316,6 +338,23 @@ class Driver:
 def _chained(failure: NestorError, cause: Exception) -> NestorError:
     failure.__cause__ = cause
     return failure
+
+
+def _information():
+    """What opt-tool tells of itself; it is loaded where it is asked."""
+    from . import information
+
+    return information
+
+
+def _known_dialects(names: list[str], known: list[str]) -> list[str]:
+    """`names`, or all that are known where none is given. Raises `UsageError` at one that is not."""
+    for name in names:
+        if name not in known:
+            close = get_close_matches(name, known, 1)
+            guess = f"did you mean '{close[0]}'? " if close else ""
+            raise UsageError(f"no dialect '{name}' here", hint=f"{guess}there are {', '.join(known)}")
+    return names or known
 
 
 def _find_target(name: str) -> Target:

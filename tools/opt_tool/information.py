@@ -74,15 +74,38 @@ def summary_of(pass_class: type[ModulePass]) -> str:
     return sentence + "." if stop else paragraph
 
 
-def show_dialects() -> None:
-    """Print the dialects of Nestor's levels with their operations."""
+def dialect_names() -> list[str]:
+    """The dialects of Nestor's levels."""
+    return [*OWN, *EXTENDED, *UPSTREAM]
+
+
+def irdl_names() -> list[str]:
+    """The dialects that are Nestor's alone: MLIR has the others itself."""
+    return list(OWN)
+
+
+def dialect_pages(names: list[str]) -> str:
+    """The dialects as one page in Markdown."""
+    from .dialect_pages import dialect_page
+
+    return "\n".join(dialect_page(name, load_dialect(name), _origin(name)) for name in names)
+
+
+def show_dialects(names: list[str] | None = None) -> None:
+    """Print the dialects of Nestor's levels, or these, with their operations."""
     from xdsl.dialects import get_all_dialects
 
-    for name in (*OWN, *EXTENDED, *UPSTREAM):
+    for name in names or dialect_names():
         _show_dialect(name)
+    if names is not None:
+        return
     others = sorted(set(get_all_dialects()) - set(OWN) - set(EXTENDED) - set(UPSTREAM))
     print("also known, from xDSL:")
     print(fill(", ".join(others), 100, initial_indent="  ", subsequent_indent="  "))
+
+
+def _origin(name: str) -> str:
+    return "Nestor's" if name in OWN else "upstream, extended" if name in EXTENDED else "upstream"
 
 
 def _show_dialect(name: str) -> None:
@@ -91,8 +114,7 @@ def _show_dialect(name: str) -> None:
     except Exception as error:
         print(f"warning: dialect '{name}' left out, it cannot be loaded: {error}", file=sys.stderr)
         return
-    origin = "Nestor's" if name in OWN else "upstream, extended" if name in EXTENDED else "upstream"
-    print(f"{name} ({origin})")
+    print(f"{name} ({_origin(name)})")
     operations = " ".join(sorted(op.name for op in dialect.operations))
     if operations:
         print(fill(operations, 100, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False))

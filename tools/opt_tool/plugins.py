@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 
 from ...dialects.diagnostic import NestorError
 from ...runtime.user_files import run_file
+from .source import off_standard_output
 
 PLUGIN_PASSES: dict[str, type[ModulePass]] = {}
 """Passes of the plugins loaded in this run."""
@@ -35,7 +36,8 @@ def _execute(path: str) -> ModuleType:
     if not Path(path).is_file():
         raise NestorError(f"cannot load plugin '{path}': no such file")
     try:
-        return run_file(path, _module_name(path))
+        with off_standard_output():
+            return run_file(path, _module_name(path))
     except (Exception, SystemExit) as error:
         raise NestorError(f"cannot load plugin '{path}': {type(error).__name__}: {error}") from error
 

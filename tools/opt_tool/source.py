@@ -6,11 +6,17 @@ import os
 import re
 import stat
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 
 from ...dialects.diagnostic import NestorError, SourceLocation
 
 _SPLIT_MARKER = re.compile(r"^// -----[ \t\r]*$", re.MULTILINE)
+
+
+_BYTECODE = b"ML\xefR"
+"""What every file of MLIR bytecode starts with."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,11 @@ def _read_file(path: str) -> bytes:
 
 
 def _decode(data: bytes, name: str) -> str:
+    if data.startswith(_BYTECODE):
+        raise NestorError(
+            f"{name} is MLIR bytecode: opt-tool reads text",
+            hint="mlir-opt --allow-unregistered-dialect FILE prints it as text",
+        )
     if (nul := data.find(b"\0")) >= 0:
         place = _byte_place(data, nul, name)
         raise NestorError("the input contains a NUL byte: it is not textual IR", place)
@@ -60,6 +71,27 @@ def split_chunks(text: str) -> list[Chunk]:
         start = marker.end()
     chunks.append(Chunk(text[start:], text.count("\n", 0, start) + 1))
     return chunks
+
+
+@contextmanager
+def off_standard_output() -> Iterator[None]:
+    """What a user's Python file prints inside goes to standard error: standard output is for the IR alone."""
+    printed = sys.stdout
+    printed.flush()
+    try:
+        kept = os.dup(1)
+    except OSError:  # closed: nothing can be written to it anyway
+        with redirect_stdout(sys.stderr):
+            yield
+        return
+    os.dup2(2, 1)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        printed.flush()
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def write_output(path: str, output: str | bytes) -> None:

@@ -94,6 +94,12 @@ def _emit_cuda_sim_report(module: ModuleOp, options: PrintOptions) -> str:
     return str(simulate(module, RunRequest(None, [], {}, "program", 0)))
 
 
+def _emit_for_mlir_opt(module: ModuleOp, options: PrintOptions) -> str:
+    from .irdl_export import for_mlir_opt
+
+    return for_mlir_opt(module)
+
+
 def _emit_nest_tree(module: ModuleOp, options: PrintOptions) -> str:
     return _emitter("lowering.pictures.nest_tree", "emit_nest_tree", "nest-tree")(
         module, places=options.debuginfo
@@ -137,6 +143,10 @@ TARGETS: dict[str, Target] = {
         "faults and memory traffic of kernels, run by the CUDA simulator, from the gpu level",
         _emit_cuda_sim_report,
         runs=True,
+    ),
+    "mlir-opt": Target(
+        "the IR for mlir-opt --irdl-file, with the dialects that --show-dialects --irdl prints",
+        _emit_for_mlir_opt,
     ),
     "nt-svg": Target(
         "both halves of derivatives and what is kept between them as a picture, from the nt level",
