@@ -87,6 +87,8 @@ def report() -> list[str]:
         )
     if find_spec("ml_dtypes") is None:
         lines.append("no ml_dtypes: NumPy has no bfloat16, whose calls are skipped (pip install ml_dtypes)")
+    if find_spec("pygls") is None:
+        lines.append("no pygls: the tests of the language server are skipped (pip install pygls)")
     if not has_gpu():
         lines.append("no GPU: the cuda target is tested up to its clear error; cuda-sim runs the kernels")
     if shutil.which("g++") is None:

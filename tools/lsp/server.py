@@ -10,7 +10,7 @@ from pygls.workspace import PositionCodec, TextDocument
 
 from ..opt_tool.information import version
 from . import lookup
-from .completion import completions
+from .completion import completions, describe_pass
 from .document import Document, Problem
 
 _PAUSE = 0.03
@@ -84,9 +84,9 @@ class Server(LanguageServer):
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri=uri, diagnostics=[]))
 
     def offset(self, document: Document, uri: str, position: types.Position) -> int:
-        lines = self._text_document(uri).lines
-        here = self._codec(uri).position_from_client_units(lines, position)
-        return document.lines.offset(here.line, here.character)
+        line = document.lines.text_of(position.line)
+        here = self._codec(uri).position_from_client_units([line], types.Position(0, position.character))
+        return document.lines.offset(position.line, here.character)
 
     def range(self, document: Document, uri: str, start: int, end: int) -> types.Range:
         return types.Range(self._position(document, uri, start), self._position(document, uri, end))
@@ -152,7 +152,9 @@ def make_server(allow_unregistered: bool = False) -> Server:
 
     @server.feature(
         types.TEXT_DOCUMENT_COMPLETION,
-        types.CompletionOptions(trigger_characters=[".", "%", "@", "{", ",", "-", "("]),
+        types.CompletionOptions(
+            trigger_characters=[".", "%", "@", "{", ",", "-", "("], resolve_provider=True
+        ),
     )
     def completion(ls: Server, params: types.CompletionParams) -> types.CompletionList:
         uri = params.text_document.uri
@@ -168,11 +170,20 @@ def make_server(allow_unregistered: bool = False) -> Server:
                 else None,
                 filter_text=found.text,
                 sort_text=f"{number:05}",
+                data=found.kind,
                 text_edit=types.TextEdit(ls.range(document, uri, found.start, offset), found.text),
             )
             for number, found in enumerate(completions(document, offset))
         ]
         return types.CompletionList(is_incomplete=False, items=items)
+
+    @server.feature(types.COMPLETION_ITEM_RESOLVE)
+    def resolve(ls: Server, item: types.CompletionItem) -> types.CompletionItem:
+        """What a pass does is looked up for the one that is looked at: its module is imported for it."""
+        text = describe_pass(item.label) if item.data == "pass" else None
+        if text is not None:
+            item.documentation = types.MarkupContent(types.MarkupKind.Markdown, text)
+        return item
 
     @server.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
     def document_symbols(ls: Server, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:

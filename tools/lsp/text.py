@@ -63,7 +63,11 @@ class Lines:
         self._starts = [0]
         while (end := text.find("\n", self._starts[-1])) >= 0:
             self._starts.append(end + 1)
-        self._length = len(text)
+        self._text = text
+
+    def text_of(self, row: int) -> str:
+        """The text of a row, empty where there is no such row."""
+        return self._text[self.offset(row, 0) : self.offset(row, len(self._text))]
 
     def position(self, offset: int) -> tuple[int, int]:
         row = bisect_right(self._starts, offset) - 1
@@ -71,8 +75,8 @@ class Lines:
 
     def offset(self, row: int, column: int) -> int:
         if row >= len(self._starts):
-            return self._length
-        end = self._starts[row + 1] - 1 if row + 1 < len(self._starts) else self._length
+            return len(self._text)
+        end = self._starts[row + 1] - 1 if row + 1 < len(self._starts) else len(self._text)
         return min(self._starts[row] + column, end)
 
 

@@ -14,11 +14,12 @@ from .command_line import make_parser
 from .resolve import known_names
 from .targets import TARGETS
 
-_LISTS = ("passes", "print_ir_before", "print_ir_after", "show_dialects")
+_LISTS = ("passes", "pass_pipeline", "print_ir_before", "print_ir_after", "show_dialects")
 """Options whose value is names with commas between them."""
 
 _NAMES: dict[str, Callable[[], list[str]]] = {
     "passes": known_names,
+    "pass_pipeline": known_names,
     "print_ir_before": known_names,
     "print_ir_after": known_names,
     "target": lambda: list(TARGETS),

@@ -234,6 +234,8 @@ def test_completion_by_place():
         passes = await editor.completions("// RUN: opt-tool %s -p cse,nest-sp")
         assert {"nest-split", "canonicalize", "cpu"} <= passes.keys()
         assert editor.words(passes["nest-split"].text_edit.range) == "nest-sp"
+        item = await editor.client.completion_item_resolve_async(passes["nest-split"])
+        assert "Split a loop" in item.documentation.value and "factor" in item.documentation.value
         options = await editor.completions("// RUN: opt-tool %s -p 'cse,nest-split{loop=i fa")
         assert "factor=" in options and "integer" in options["factor="].detail
         assert "llvm-ir" in await editor.completions("// RUN: opt-tool %s -p cpu -t ll")
@@ -285,5 +287,24 @@ def test_a_thousand_lines_are_answered_in_300_ms_after_an_edit():
             assert await editor.next_diagnostics() == []
             all_told.append(time.perf_counter() - start)
         assert median(hovers) < 0.3 and median(all_told) < 0.3
+
+    in_editor(conversation)
+
+
+def test_edits_of_a_part_of_a_line():
+    async def conversation(editor):
+        await editor.open(PROGRAM)
+        start = editor.at("%w, %x", after="🙂")
+        end = types.Position(start.line, start.character + 2)
+        editor.version += 1
+        editor.text = PROGRAM.replace("%w, %x", "%v, %x")
+        editor.client.text_document_did_change(
+            types.DidChangeTextDocumentParams(
+                types.VersionedTextDocumentIdentifier(editor.version, URI),
+                [types.TextDocumentContentChangePartial(types.Range(start, end), "%v")],
+            )
+        )
+        assert await editor.next_diagnostics() == []
+        assert await editor.definition("%v, %x", 1, after="🙂") == [(4, "%v")]
 
     in_editor(conversation)

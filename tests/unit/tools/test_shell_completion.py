@@ -20,6 +20,7 @@ SECONDS = 20
 OFFERED = [
     ("--print-ir-d", ["--print-ir-diff"]),
     ("-p cse,nest-spl", ["cse,nest-split"]),
+    ("--print-ir-after cse,nest-spl", ["cse,nest-split"]),
     ("in.mlir -t llv", ["llvm-ir"]),
     ("--machine rtx40", ["rtx4090"]),
     ("--mode sh", ["shuffled"]),
@@ -67,6 +68,8 @@ def test_bash_completes_inside_of_pipelines_and_after_an_equals_sign(tmp_path):
     path = script("bash", tmp_path)
     assert bash_offers(path, "opt-tool", "-p", "func.func(nest-spl") == ["func.func(nest-split"]
     assert bash_offers(path, "opt-tool", "--passes", "=", "cse,nest-spl") == ["cse,nest-split"]
+    anchored = bash_offers(path, "opt-tool", "--pass-pipeline", "=", "builtin.module(cse,nest-spl")
+    assert anchored == ["builtin.module(cse,nest-split"]
     assert bash_offers(path, "opt-tool", "--target", "=") == list(TARGETS)
     assert set(bash_offers(path, "opt-tool", "-p", "")) == set(known_names())
     spelled = {one for action in make_parser()._actions for one in action.option_strings}
