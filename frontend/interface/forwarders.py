@@ -6,6 +6,7 @@ def grad_of_loss(w, x, *, scale):
 
 from __future__ import annotations
 
+import functools
 import inspect
 import linecache
 from collections.abc import Callable
@@ -138,6 +139,9 @@ def parameters_of(function: Any) -> inspect.Signature:
     if isinstance(function, np.ufunc):  # its keywords say how NumPy computes
         P = inspect.Parameter
         return inspect.Signature([P(f"x{k + 1}", P.POSITIONAL_ONLY) for k in range(function.nin)])
+    if isinstance(function, functools.partial) and isinstance(function.func, np.ufunc):
+        rest = list(parameters_of(function.func).parameters.values())[len(function.args) :]
+        return inspect.Signature(rest)
     try:
         signature = inspect.signature(function)
         known = [p for p in signature.parameters.values() if p.default is not np._NoValue]

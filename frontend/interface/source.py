@@ -22,6 +22,7 @@ from .match_statements import without_match
 from .pickling import Pickled
 from .private_names import class_around, mangled, with_private_names
 from .source_text import is_text_of, is_text_with_asserts_of, is_tree_of
+from .typed_texts import SHARED, typed
 
 
 @record
@@ -144,14 +145,43 @@ def _definition_of(function: FunctionType, code: CodeType) -> tuple[ast.Function
         raise UnsupportedError(
             f"'{function.__name__}' is {kind}, which is not compiled", place, hint=SUSPENDED
         )
-    node = _definition(lines, file, code) if lines else None
+    if not lines:
+        raise no_text(function)
+    node = _definition(lines, file, code)
     if node is None:
         raise UnsupportedError(
             f"the source of '{function.__name__}' is not a function definition that can be read",
             SourceLocation(file, first),
-            hint="define it with `def` in a file (code typed into `python -c` cannot be compiled)",
+            hint="define it with `def`, in lines of its own",
         )
     return with_private_names(without_match(node), class_around(code)), file
+
+
+def no_text(function: FunctionType, more: str = "") -> UnsupportedError:
+    """The refusal of a function whose text is not known; `more` says why it is not traced."""
+    file = function.__code__.co_filename
+    how = {
+        "<string>": "Python compiled it from a string, as `exec` does",
+        "<stdin>": "Python read it from a pipe or a prompt, and kept nothing",
+        "<console>": "Python read it from a prompt, and kept nothing",
+    }
+    why = how.get(file, f"there is no '{file}' to read")
+    hint = "write it to a file and import that, or hand its text to `linecache` (docs/notebooks.md#exec)"
+    return UnsupportedError(f"the text of '{function.__name__}' is not known: {why}{more}", hint=hint)
+
+
+def has_text(function: FunctionType) -> bool:
+    """Whether the text of a function can be found; one that is not what runs is found, and refused by `source_of`."""
+    try:
+        source_of(function)
+    except UnsupportedError:
+        pass
+    else:
+        return True
+    try:
+        return bool(text_of(function, function.__code__)[1])
+    except UnsupportedError:
+        return True
 
 
 _STARTED = time.time()
@@ -167,8 +197,9 @@ def text_of(function: FunctionType, code: CodeType) -> tuple[str, list[str]]:
     if known and _are_of(known, function, code):
         return file, known
     came = next((text for text in carried(code) if _are_of(text[1], function, code)), None)
-    if came is not None or not known:
-        return came or (file, known)
+    came = came or typed(code, lambda lines: _are_of(lines, function, code))
+    if came is not None or not known or file in SHARED:
+        return came or (file, [])
     # An edited file that was imported again may be known by its old text.
     present = _lines_of_file(file)
     if present != known and _are_of(present, function, code):

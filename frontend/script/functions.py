@@ -15,9 +15,10 @@ from ..frame.outside import default as default_of
 from ..frame.recursion import evaluate
 from ..interface.errors import DTypeError
 from ..interface.parameters import bound
-from ..interface.source import SUSPENDED, source_of, suspended_kind
+from ..interface.source import SUSPENDED, has_text, source_of, suspended_kind
 from ..values.values import Closure, Group, Iteration, Static, Value
 from .bodies import run_body
+from .untold import untold
 
 MAX_DEPTH = 32
 
@@ -72,6 +73,8 @@ def inline(
     kind = suspended_kind(function.__code__.co_flags) if isinstance(function, FunctionType) else None
     if kind is not None:
         frame.fail(node, f"'{function.__name__}' is {kind}, which is not compiled", SUSPENDED)
+    if isinstance(function, FunctionType) and not has_text(function):
+        return untold(frame, node, function, args, kwargs)
     inner, signature = _entered(frame, function)
     name = inner.source.node.name
     inner.path = place_of(frame, node)

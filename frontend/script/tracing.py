@@ -41,11 +41,13 @@ class _UserSource(FunctionSource):
 class Trace(Recording):
     """One run of a function on symbolic arguments."""
 
-    def __init__(self, frame: Frame):
+    def __init__(self, frame: Frame, most: int | None = None):
+        """`most` is the maximum number of its operations."""
         source = _UserSource(frame.source.function, frame.source.node, frame.source.file)  # pyright: ignore
         object.__setattr__(source, "graph", frame.graph)
         super().__init__(Frame(frame.graph, source, frame.captured))
         self.refusal: NestorError | None = None
+        self._left = most
         self._lists: list[tuple[Any, list[Any]]] = []
         """Lists and dicts given to the function, and what they held."""
 
@@ -95,6 +97,13 @@ class Trace(Recording):
     def locate(self) -> ast.Call:
         """What follows comes from the line of the user that runs; a node that stands for it."""
         self.graph.locate(_user_place() or self.graph.place)
+        if self._left is not None:
+            self._left -= 1
+            if self._left == 0:
+                self._left = None
+                raise self.error(
+                    "the loops of this function are unrolled, for its text is not known: that is too long"
+                )
         return ast.Call(ast.Name("traced", ast.Load()), [], [])
 
     def static(self, value: Value, what: str) -> Any:

@@ -7,7 +7,7 @@ import inspect
 import opcode
 from collections.abc import Callable, Sequence
 from keyword import iskeyword
-from types import CodeType, FunctionType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,11 @@ import numpy as np
 from ...interface.custom_ops import CustomOp
 from ...interface.custom_rules import CustomRule
 from ...interface.errors import DTypeError
-from ...interface.forwarders import forwarded, forwarder, label_of, take_defaults
+from ...interface.forwarders import forwarded, forwarder, is_text_made, label_of, take_defaults
+from ...interface.source import has_text
 from ...interface.static_values import distinction, hashable
+from ...interface.typed_texts import SHARED
+from ...interface.versioned import is_own
 
 
 class Default:
@@ -57,7 +60,9 @@ def overlaps(values: Sequence[Any]) -> tuple:
 
 def plain_function(function: Any) -> Callable[..., Any]:
     """The function to compile. Raises DTypeError for what is none."""
-    if isinstance(function, CustomRule | CustomOp) or _is_partial_function(function) or _is_bound(function):
+    if not isinstance(function, FunctionType) and _is_called_object(function):
+        function = _call_of(function)
+    if _is_handed_on(function):
         name = label_of(getattr(function, "func", function))
         name = f"{name}_" if iskeyword(name) else name
         return forwarder(function, name, "_function({})", {"_function": function}, "jit")
@@ -69,16 +74,44 @@ def plain_function(function: Any) -> Callable[..., Any]:
     return function
 
 
-def _is_partial_function(function: Any) -> bool:
-    """Whether it is a functools.partial of a Python function, or of a jitted one."""
-    if not isinstance(function, functools.partial):
-        return False
-    return isinstance(function.func, FunctionType) or hasattr(type(function.func), "lower")
+def _is_handed_on(function: Any) -> bool:
+    """Whether a function made of a text calls it: what is compiled is that, and what it reads is read outside."""
+    if isinstance(function, FunctionType):
+        is_file = function.__code__.co_filename not in SHARED
+        return not (is_file or is_text_made(function.__code__.co_filename) or has_text(function))
+    kinds = CustomRule | CustomOp | functools.partial | np.ufunc | BuiltinFunctionType
+    return isinstance(function, kinds) or _is_bound(function) or _is_of_numpy(function)
 
 
 def _is_bound(function: Any) -> bool:
     """Whether it is a method of an object or of a class: what it reads of that is read outside, in each call."""
     return inspect.ismethod(function) and isinstance(function.__func__, FunctionType)
+
+
+def _is_of_numpy(function: Any) -> bool:
+    """Whether it is a function of NumPy that is no Python function: those that dispatch by their arguments."""
+    return (
+        callable(function)
+        and type(function).__module__.partition(".")[0] == "numpy"
+        and hasattr(function, "__wrapped__")
+    )
+
+
+def _is_called_object(function: Any) -> bool:
+    """Whether it is an object whose class defines `__call__` in Python; no class, and none of Nestor's own objects."""
+    return (
+        not isinstance(function, type)
+        and not is_own(type(function))
+        and isinstance(_call_of_class(function), FunctionType)
+    )
+
+
+def _call_of_class(function: Any) -> Any:
+    return next((vars(kind)["__call__"] for kind in type(function).__mro__ if "__call__" in vars(kind)), None)
+
+
+def _call_of(function: Any) -> MethodType:
+    return MethodType(_call_of_class(function), function)
 
 
 _STORES = frozenset(opcode.opmap[name] for name in ("STORE_SUBSCR", "STORE_SLICE") if name in opcode.opmap)
@@ -115,6 +148,10 @@ def signature_of(function: Callable[..., Any]) -> inspect.Signature:
     try:
         return inspect.signature(function, follow_wrapped=False)
     except ValueError:
-        raise DTypeError(
-            f"{function!r} has no signature", hint="nt.jit compiles functions defined with def"
-        ) from None
+        inner = getattr(function, "__wrapped__", None)
+        has_inner = isinstance(inner, FunctionType)
+        hint = f"compile what it wraps: nt.jit({inner.__name__}.__wrapped__)" if has_inner else _WRITE
+        raise DTypeError(f"{function!r} has no signature", hint=hint) from None
+
+
+_WRITE = "nt.jit compiles functions defined with def: write one that calls it"

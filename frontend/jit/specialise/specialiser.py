@@ -528,6 +528,7 @@ class Specialiser(fast_call.NativeCallable):
     def _lowered(
         self, pattern: Types, types: Types, values: Sequence[Any], outside: OutsideArrays | None
     ) -> tuple[Program, Types, Sequence[Any]]:
+        from ....dialects.remarks import listening
         from ...script.program import lower
 
         source = source_of(self.function)
@@ -536,15 +537,18 @@ class Specialiser(fast_call.NativeCallable):
         for _ in range(MAX_ATTEMPTS):
             attempted = pattern
             try:
-                program = lower(
-                    source,
-                    pattern,
-                    may_write=self._writes(),
-                    boundscheck=self.boundscheck,
-                    outside=outside,
-                    flagged=flagged,
-                    dims=dims,
-                )
+                said: list[Diagnostic] = []
+                with listening(said.append):
+                    program = lower(
+                        source,
+                        pattern,
+                        may_write=self._writes(),
+                        boundscheck=self.boundscheck,
+                        outside=outside,
+                        flagged=flagged,
+                        dims=dims,
+                    )
+                program.remarks += said
                 _grant_fastmath(program.module, self.fastmath)
                 return program, *((types, values) if outside is None else (outside.types, outside.values))
             except Respecialise as request:
