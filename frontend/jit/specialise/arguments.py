@@ -15,7 +15,7 @@ import numpy as np
 from ...interface.custom_ops import CustomOp
 from ...interface.custom_rules import CustomRule
 from ...interface.errors import DTypeError
-from ...interface.forwarders import forwarded, forwarder, is_text_made, label_of, take_defaults
+from ...interface.forwarders import ABOUT, forwarded, forwarder, is_text_made, label_of, take_defaults
 from ...interface.source import has_text
 from ...interface.static_values import distinction, hashable
 from ...interface.typed_texts import SHARED
@@ -65,7 +65,9 @@ def plain_function(function: Any) -> Callable[..., Any]:
     if _is_handed_on(function):
         name = label_of(getattr(function, "func", function))
         name = f"{name}_" if iskeyword(name) else name
-        return forwarder(function, name, "_function({})", {"_function": function}, "jit")
+        made = forwarder(function, name, "_function({})", {"_function": function}, "jit")
+        setattr(made, ABOUT, function)
+        return made
     if isinstance(function, staticmethod | classmethod):
         kind = type(function).__name__
         raise DTypeError(f"{function!r} is a {kind}, not a function", hint=f"write @{kind} above @nt.jit")
