@@ -15,6 +15,7 @@ from typing import Any
 
 from ....dialects.diagnostic import NestorError
 from ....lowering.pictures.nest_svg import emit_nest_svg
+from .cell_html import code
 from .derivative_picture import derivative_svg
 from .explain import Explanation, accesses_text, call_text, calls_by_kind, entry_text
 
@@ -23,6 +24,9 @@ MOST_LINES = 400
 
 MOST_LOOPS = 120
 """Maximum number of loops that are drawn: larger pictures say nothing, and dependences take their time."""
+
+MOST_CHARACTERS = 1_000_000
+"""Maximum size of a page that a notebook shows."""
 
 _STYLE = """
 :root{color-scheme:light dark}
@@ -60,6 +64,15 @@ def page(one: Explanation) -> str:
         f"<ol>{''.join(entries)}</ol>" if entries else "<p>Nothing has been compiled.</p>",
     ]
     return "\n".join([*parts, "</body></html>"]) + "\n"
+
+
+def framed(one: Explanation) -> str:
+    """The page inside of another one, or the text where the page is very long."""
+    made = page(one)
+    if len(made) > MOST_CHARACTERS:
+        return code(one.text(), "print(f.explain(...))")
+    style = "width:100%;height:36em;border:0;resize:vertical"
+    return f'<iframe style="{style}" srcdoc="{escape(made)}"></iframe>'
 
 
 def _section(title: str) -> str:

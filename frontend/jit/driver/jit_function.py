@@ -792,7 +792,11 @@ def _rendered(said: Explanation, format: str) -> str:
         from .explain_page import page
 
         return page(said)
-    return said.json() if format == "json" else said.text()
+    if format == "json":
+        return said.json()
+    from .explain_text import Text
+
+    return Text(said)
 
 
 def _made_again(

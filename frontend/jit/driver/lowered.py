@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from .refused_program import Refused
 if TYPE_CHECKING:
     from ....analysis.costs.program_costs import CostAnalysis
     from ....analysis.costs.program_memory import MemoryAnalysis
+    from ....dialects.schedule.ops import SequenceOp
     from ....runtime.cuda.kernel_resources import KernelResources
     from ....runtime.cuda_sim.faults import Fault
     from ....runtime.cuda_sim.report import ProfileReport
@@ -45,6 +47,11 @@ class Lowered(OneValue):
     def __str__(self) -> str:
         return self.as_text()
 
+    def _repr_html_(self) -> str:
+        from .lowered_html import of_lowered
+
+        return of_lowered(self)
+
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise NotPickledError(
             f"'{self.program.name}' as lower() gives it is IR of this process, and cannot be pickled",
@@ -59,6 +66,13 @@ class Lowered(OneValue):
         from ..specialise.stages import text_of
 
         return text_of(self.program.module, level, _sequences(schedule), self.owner.machine)
+
+    def diff(self, before: str = "nt", after: str = "nt-fused", schedule: Any = None) -> Difference:
+        """Its texts at two levels, and what differs: print it, or let a notebook show them side by side.
+
+        Levels and `schedule` as for `as_text`, which raises the same errors.
+        """
+        return Difference((before, after), [self.as_text(one, schedule) for one in (before, after)])
 
     def svg(self) -> str:
         """A picture of its derivatives: forward half, backward half, and what crosses between them.
@@ -130,18 +144,38 @@ class Lowered(OneValue):
         with COMPILING:
             kernel, engine = build(self.program.module, name, wanted, chosen, arch, self.owner.machine)
         make = CompiledCuda if wanted == "cuda" else Compiled
-        return make(self.owner, self.program, kernel, engine)
+        return make(self.owner, self.program, kernel, engine, wanted, chosen)
 
 
 @boundaries
 class Compiled(OneValue):
     """A compiled specialisation. Call it with arguments of the types it was lowered for."""
 
-    def __init__(self, owner: Any, program: Program, kernel: Kernel, engine: Any):
+    def __init__(
+        self,
+        owner: Any,
+        program: Program,
+        kernel: Kernel,
+        engine: Any,
+        target: str = "cpu",
+        chosen: Sequence[SequenceOp] | None = None,
+    ):
         self._owner = owner
         self.program = program
         self._kernel = kernel
         self.engine = engine
+        self.target = target
+        self.chosen = chosen
+        """The schedule that took the place of the automatic one."""
+
+    def __repr__(self) -> str:
+        arguments = ", ".join(map(str, self.program.arguments))
+        return f"<{self.program.name} compiled for {self.target}: {arguments or 'no arguments'}>"
+
+    def _repr_html_(self) -> str:
+        from .lowered_html import of_compiled
+
+        return of_compiled(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._call(self._kernel, args, kwargs)
@@ -300,6 +334,29 @@ class Compiled(OneValue):
 
     def _invocation(self, values: list[Any]) -> type[Invocation]:
         return Invocation
+
+
+class Difference:
+    """Two texts, and what differs between them."""
+
+    def __init__(self, names: tuple[str, str], texts: Sequence[str]):
+        self.names = names
+        self.before, self.after = texts
+
+    def __str__(self) -> str:
+        """As `diff -u` prints it."""
+        lines = difflib.unified_diff(
+            self.before.splitlines(), self.after.splitlines(), *self.names, lineterm=""
+        )
+        return "\n".join(lines) + "\n"
+
+    def __repr__(self) -> str:
+        return f"<{self.names[0]} and {self.names[1]}, {str(self).count(chr(10))} lines of difference>"
+
+    def _repr_html_(self) -> str:
+        from .cell_html import of_difference
+
+        return of_difference(self.before, self.after, self.names)
 
 
 _OTHERWISE = ", or pickle the jitted function, which compiles where it is called"

@@ -26,7 +26,7 @@ from xdsl.ir import SSAValue
 from ....analysis.nest.loop_structure import enclosing_function, functions
 from ....dialects.diagnostic import NestorError
 from ....dialects.parse import parse_module
-from ....dialects.schedule.ops import SequenceOp
+from ....dialects.schedule.ops import MatchOp, SequenceOp
 from ....dialects.schedule.table import BUFFER, LOOP, PRIMITIVES, STATEMENT, Primitive
 from ....dialects.tracebacks import boundaries, boundary
 from ....dialects.verifier import verify
@@ -37,6 +37,9 @@ from ....transforms.schedule.payload import name_of
 from ....transforms.schedule.recorder import Recorder
 from ...interface.errors import DTypeError
 from ...interface.program_parts import Program
+
+MOST_NAMES = 8
+"""Loops that `repr` names."""
 
 
 @boundaries
@@ -135,6 +138,19 @@ class Schedule:
 
     def __str__(self) -> str:
         return str(self.recorder.sequence) + "\n"
+
+    def __repr__(self) -> str:
+        names = ", ".join(function.sym_name.data for function in self.recorder.state.functions)
+        count = sum(not isinstance(op, MatchOp) for op in self.recorder.sequence.body.block.ops)
+        loops = self.loop_names
+        more = f", and {len(loops) - MOST_NAMES} more" if len(loops) > MOST_NAMES else ""
+        steps = f"{count} step{'s' * (count != 1)}"
+        return f"<schedule of {names}: {steps}; loops {', '.join(loops[:MOST_NAMES]) or 'none'}{more}>"
+
+    def _repr_html_(self) -> str:
+        from .cell_html import of_schedule
+
+        return of_schedule(self)
 
     def save(self, path: str | Path) -> None:
         """Write the schedule as text. The file is written whole or not at all."""
