@@ -18,6 +18,7 @@ import linecache
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from .cells import cell_of
 from .records import record
 
 
@@ -30,7 +31,7 @@ class SourceLocation:
     column: int = 0
 
     def __str__(self) -> str:
-        parts = [self.file]
+        parts = [cell_of(self.file) or self.file]
         if self.line:
             parts.append(str(self.line))
             if self.column:

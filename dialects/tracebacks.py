@@ -18,6 +18,7 @@ the traceback that the exception has then, and with the caller's frame.
 
 from __future__ import annotations
 
+import linecache
 import os
 import sys
 from collections.abc import Callable
@@ -90,12 +91,17 @@ def is_own(file: str) -> bool:
 def place_of(frame: FrameType) -> SourceLocation | None:
     """Where in its source a frame is: file, line and column of the call that is under way."""
     file = frame.f_code.co_filename
-    if frame.f_lineno is None or not os.path.exists(file):
+    is_known = os.path.exists(file) or (file in linecache.cache and file not in _OF_MANY)
+    if frame.f_lineno is None or not is_known:
         return None
     spans = list(frame.f_code.co_positions())
     at = frame.f_lasti // 2
     column = spans[at][2] if 0 <= at < len(spans) else None
     return SourceLocation(file, frame.f_lineno, 0 if column is None else column + 1)
+
+
+_OF_MANY = ("<string>", "<stdin>", "<console>")
+"""Names that many texts have."""
 
 
 def _is_of_the_program(error: Exception) -> bool:

@@ -207,7 +207,7 @@ def text_of(function: FunctionType, code: CodeType) -> tuple[str, list[str]]:
     raise UnsupportedError(
         f"the file of '{function.__name__}' was changed after it was imported, or its code was: the text is not what runs",
         SourceLocation(file, code.co_firstlineno),
-        hint="import it again, or restart Python",
+        hint="import it again, run its cell again, or restart Python",
     )
 
 

@@ -58,7 +58,10 @@ def is_text_with_asserts_of(text: str, function: FunctionType) -> bool:
 
 @functools.lru_cache(maxsize=16)
 def _compiled(text: str, file: str, flags: int) -> CodeType:
-    return compile(text, file, "exec", flags, dont_inherit=True)
+    try:
+        return compile(text, file, "exec", flags, dont_inherit=True)
+    except SyntaxError:  # a cell may wait outside of functions
+        return compile(text, file, "exec", flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
 
 
 def _has(outer: CodeType, wanted: CodeType) -> bool:

@@ -13,6 +13,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from ....dialects.cells import cell_of
 from ....dialects.diagnostic import NestorError
 from ....lowering.pictures.nest_svg import emit_nest_svg
 from .cell_html import code
@@ -166,7 +167,7 @@ def _source(one: Explanation) -> list[str]:
             )
             rows.append(f'<span class="hit">{row}</span>' if number in lines else row)
         if any(linecache.getline(file, number) for number in lines):
-            parts += [f"<p><code>{_xml(Path(file).name)}</code></p>", "<pre>" + "\n".join(rows) + "</pre>"]
+            parts += [f"<p><code>{_xml(_name(file))}</code></p>", "<pre>" + "\n".join(rows) + "</pre>"]
     return [_section("Python"), *parts] if parts else []
 
 
@@ -186,7 +187,11 @@ def _said(one: Explanation) -> list[str]:
 
 
 def _at(nest: dict[str, Any]) -> str:
-    return f"{Path(nest['file']).name}:{nest['line']}" if nest["line"] else ""
+    return f"{_name(nest['file'])}:{nest['line']}" if nest["line"] else ""
+
+
+def _name(file: str) -> str:
+    return cell_of(file) or Path(file).name
 
 
 _NOT_XML = re.compile("[^\t\n -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
