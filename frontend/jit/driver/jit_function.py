@@ -37,6 +37,7 @@ from ...interface.structures import Seen
 from ...interface.texts_of import texts_of
 from ..call.invoke import Invocation
 from ..disk import stored_programs as disk
+from ..specialise import progress
 from ..specialise.arguments import (
     Default,
     key_of,
@@ -732,7 +733,7 @@ class JitFunction(Specialiser, CallArguments, Pickled):
         if self.dynamic is True:
             pattern = generalised(types, [(k, a) for k, t in enumerate(types) for a in range(len(t.extents))])
         try:
-            with COMPILING:
+            with COMPILING, progress.shown(self.__name__):
                 return Lowered(self, self._lower(pattern, types, values)[0])
         except Respecialise as request:
             self._learn(request)

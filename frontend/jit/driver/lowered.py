@@ -14,6 +14,7 @@ from ...interface.errors import DTypeError, NotPickledError, UnsupportedError
 from ...interface.pickling import OneValue
 from ...interface.structures import Again, Seen, Structure
 from ..call.invoke import Invocation
+from ..specialise import progress
 from ..specialise.arguments import Default
 from ..specialise.specialiser import COMPILING
 from .adoption import LeavesOfLibrary
@@ -141,7 +142,7 @@ class Lowered(OneValue):
         from ..specialise.stages import build
 
         name, chosen, wanted = self.program.name, _sequences(schedule), target or self.owner.target
-        with COMPILING:
+        with COMPILING, progress.shown(name):
             kernel, engine = build(self.program.module, name, wanted, chosen, arch, self.owner.machine)
         make = CompiledCuda if wanted == "cuda" else Compiled
         return make(self.owner, self.program, kernel, engine, wanted, chosen)

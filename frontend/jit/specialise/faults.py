@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ....dialects.diagnostic import NestorError, PassFailure, op_location
+from . import progress
 from .dump import VARIABLE
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def stage(name: str, module: ModuleOp) -> Iterator[None]:
 
     Where the module breaks a rule of its operations, the first is a note.
     """
+    progress.at(name)
     try:
         yield
     except (NestorError, MemoryError, OSError):

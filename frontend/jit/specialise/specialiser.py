@@ -35,6 +35,7 @@ from ...interface.source import source_of
 from ...interface.spec import ScalarSpec
 from ...interface.static_values import is_object
 from ..disk import stored_programs as disk
+from . import progress
 from .arguments import seems_to_write
 from .dump import is_dumping
 from .history import History
@@ -243,11 +244,16 @@ class Specialiser(fast_call.NativeCallable):
     ) -> tuple[Program, Kernel]:
         """A new program. `types` and `values` are those of the arguments, and of `inputs` that it is known to take;
         `asked` are those of the arguments alone."""
+        with progress.shown(getattr(self.function, "__name__", "a function")):
+            return self._made_for(types, values, inputs, (types, values) if asked is None else asked)
+
+    def _made_for(
+        self, types: Types, values: Sequence[Any], inputs: Inputs, asked: tuple[Types, Sequence[Any]]
+    ) -> tuple[Program, Kernel]:
         from ....dialects.diagnostic import LoweringError
         from ....dialects.remarks import listening
         from .stages import build
 
-        asked = (types, values) if asked is None else asked
         reason = self._reason(types)
         request = self._request(*asked)
         baked, rigid = set(self._baked), self._rigid.copy()

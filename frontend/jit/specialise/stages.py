@@ -13,6 +13,7 @@ from ...interface.errors import UnsupportedError
 from ...values.exceptions import registered
 from ..call.cpu_kernel import CpuKernel, FrozenDescription
 from ..call.kernel_errors import kernel_error
+from . import progress
 from .dump import dump, is_dumping
 from .faults import ADVICE, check_dominance, stage
 from .history import is_heard, tell
@@ -75,6 +76,7 @@ def passes_of(
             continue
         if schedule is not None and name in OUTLINING:
             continue
+        progress.at(name)
         if schedule is not None and name in AUTOMATIC:
             from ....transforms.schedule.apply_schedule import ApplySequencesPass
 
