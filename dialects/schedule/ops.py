@@ -200,7 +200,9 @@ class MatchOp(IRDLOperation):
 
     def verify_(self) -> None:
         if self.kind.data not in MATCHED:
-            raise VerifyException(f"{self.name}: cannot match '{self.kind.data}'; one of {', '.join(MATCHED)}")
+            raise VerifyException(
+                f"{self.name}: cannot match '{self.kind.data}'; one of {', '.join(MATCHED)}"
+            )
         if not self.names.data:
             raise VerifyException(f"{self.name}: says no name")
         if self.pattern is not None and (self.pattern.data not in PATTERNS or self.kind.data != "loops"):
