@@ -17,7 +17,6 @@ PAGES = {
     "executor": (5, "noted runs in Python"),
     "processes": (2, ""),
     "custom-ops": (7, ""),
-    "notebooks": (1, ""),
 }
 """By the page: how many snippets it has at least, and what they print."""
 
