@@ -117,7 +117,7 @@ def suspended_kind(flags: int) -> str | None:
 def source_of(function: Any) -> FunctionSource:
     """The source of a plain Python function.
 
-    Raises UnsupportedError for a lambda, a generator, or a function without a source file.
+    Raises UnsupportedError for a generator, and for a function whose text is not known.
     """
     if not isinstance(function, FunctionType):  # a builtin, a class, an instance
         raise UnsupportedError(

@@ -16,6 +16,7 @@ PAGES = {
     "tutorial": (10, ""),
     "executor": (5, "noted runs in Python"),
     "processes": (2, ""),
+    "notebooks": (1, "[ 2. -3.]"),
     "custom-ops": (7, ""),
 }
 """By the page: how many snippets it has at least, and what they print."""
