@@ -82,7 +82,7 @@ def test_what_was_lowered_says_that_something_has_changed(monkeypatch):
     np.testing.assert_array_equal(compiled(X), X * 2.0)
     monkeypatch.setitem(STATE, "gain", 3.0)
     with pytest.raises(
-        nt.NestorError, match=r"the item 'gain' of a dict is not what it was.*\n.*lower it again"
+        nt.NestorError, match=r"(?s)the item 'gain' of a dict is not what it was.*lower it again"
     ):
         compiled(X)
     np.testing.assert_array_equal(nt.jit(gained).lower(X).compile()(X), X * 3.0)
