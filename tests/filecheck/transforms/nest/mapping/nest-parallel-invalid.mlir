@@ -1,6 +1,9 @@
 // Loops that threads must not share, and why.
 // RUN: opt-tool %s -p 'nest-parallel{loop=i}' --split-input-file --verify-diagnostics
 // RUN: not opt-tool %S/nest-parallel.mlir -p 'nest-parallel{loop=i grain=0}' --split-input-file 2>&1 | filecheck %s --check-prefix=GRAIN
+// RUN: not opt-tool %s -p 'nest-parallel{loop=i}' --split-input-file 2>&1 | filecheck %s --check-prefix=HELP
+
+// HELP: help: another loop of the nest may be independent: s.dependences() prints which carries what
 
 // GRAIN: error: cannot parallelize the loop "i": a grain is a positive number of iterations
 
