@@ -104,12 +104,11 @@ def _runs_over(loop: Operation | None, extent: AffineList) -> bool:
 
 def is_fill(op: Operation, extents_of: Callable[[SSAValue], Index]) -> bool:
     """Whether an island writes its one input over all of its one output, and does nothing else."""
-    if not isinstance(op, LoopsOp) or len(op.inputs) != 1 or len(op.outputs) != 1:
-        return False
-    if op.inputs[0].type != op.outputs[0].type:
-        return False
     window = window_of(op, extents_of)
-    return window is not None and window.is_whole(extents_of(op.outputs[0]))
+    if window is None:
+        return False
+    source, target = op.operands
+    return source.type == target.type and window.is_whole(extents_of(target))
 
 
 def user_that_fills(

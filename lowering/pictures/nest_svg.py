@@ -7,10 +7,8 @@ both are in the same iteration). Details are in tooltips. Light and dark come fr
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from xml.sax.saxutils import escape
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -20,6 +18,7 @@ from ...analysis.nest.sets.distances import DependenceVector
 from ...analysis.nest.sets.readable import NestText
 from .colours import in_both
 from .nest_outline import Node, label_text, outline
+from .xml_text import svg_text, xml_text
 
 _CHAR, _ROW, _HEAD, _PAD, _GAP, _MARGIN = 7.3, 22.0, 26.0, 10.0, 6.0, 20.0
 """Sizes in pixels: a character, a row, the head of a box, padding inside a box, gap between nodes, outer margin."""
@@ -131,13 +130,13 @@ class _Picture:
         return y + height
 
     def _rect(self, style: str, x: float, y: float, width: float, height: float, node: Node) -> None:
-        title = f"<title>{_text(node.place)}</title>" if node.place else ""
+        title = f"<title>{xml_text(node.place)}</title>" if node.place else ""
         self._parts.append(
             f'<rect class="{style}" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="5">{title}</rect>'
         )
 
     def _write(self, style: str, x: float, y: float, text: str) -> None:
-        self._parts.append(f'<text class="{style}" x="{x:.1f}" y="{y:.1f}">{_text(text)}</text>')
+        self._parts.append(svg_text(style, x, y, text))
 
     # ---- arrows ----
 
@@ -177,7 +176,7 @@ class _Picture:
         title = "\n".join(_describe(vector, names) for vector in arrow.vectors)
         style = f"arrow {arrow.kind}{dotted}"
         head = f'<path class="{style}" marker-end="url(#{arrow.kind})" d="{path}">'
-        self._parts.append(f"{head}<title>{_text(title)}</title></path>")
+        self._parts.append(f"{head}<title>{xml_text(title)}</title></path>")
         if arrow.label:
             self._write(f"label {arrow.kind}", lane + 4, (y1 + y2) / 2 + 4, arrow.label)
 
@@ -265,14 +264,6 @@ def _describe(vector: DependenceVector, names: NestText) -> str:
     loops = ", ".join(loop.label for loop in vector.loops)
     distance = f", distance ({loops}) = {vector}" if vector.loops else ""
     return f"{vector.kind} dependence on {buffer}, {where}{distance}"
-
-
-_NOT_XML = re.compile("[^\t\n -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-
-def _text(text: str) -> str:
-    """Text as XML holds it."""
-    return escape(_NOT_XML.sub("\ufffd", text))
 
 
 def _style() -> str:

@@ -10,12 +10,10 @@ Constants are said where they are used. Colours are plain ones, with others for 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
-from xml.sax.saxutils import escape
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, ModuleOp, TensorType
@@ -39,6 +37,7 @@ from ...dialects.nt.ops import (
 from ...dialects.nt.work import Role, role_of
 from .colours import in_both
 from .layered import GAP_Y, PAD, Box, Edge, lay_out
+from .xml_text import svg_text, xml_text
 
 _CHAR, _LINE, _MARGIN = 7.0, 17.0, 16.0
 """In pixels: a character, a line of text, the margin of the picture."""
@@ -368,7 +367,7 @@ class _Picture:
         """Boxes, each behind those after it."""
         for box in boxes:
             self._styles.add(box.style)
-            title = f"<title>{_text(box.title)}</title>" if box.title else ""
+            title = f"<title>{xml_text(box.title)}</title>" if box.title else ""
             dashed = ' stroke-dasharray="4 3"' if box.style == "control" else ""
             self._parts.append(
                 f'<rect class="g-{box.style}" x="{box.x:.1f}" y="{box.y:.1f}" width="{box.width:.1f}" '
@@ -376,7 +375,7 @@ class _Picture:
             )
             for k, line in enumerate(box.lines):
                 style = "g-head" if k == 0 else "g-more"
-                self._parts.append(_write(style, box.x + PAD, box.y + _LINE * (k + 1) - 1, line))
+                self._parts.append(svg_text(style, box.x + PAD, box.y + _LINE * (k + 1) - 1, line))
 
     def _columns(self, root: Box) -> None:
         """The names of the halves of a derivative."""
@@ -385,7 +384,7 @@ class _Picture:
             if members and any(child.column for child in root.children):
                 x = min(child.x for child in members)
                 offset = _CHAR * (len(root.lines[0]) + 3) if column == 0 else 0.0
-                self._parts.append(_write("g-more", x + offset, root.y + _LINE - 1, name))
+                self._parts.append(svg_text("g-more", x + offset, root.y + _LINE - 1, name))
 
     def _legend(self) -> None:
         x = _MARGIN
@@ -395,7 +394,7 @@ class _Picture:
             self._parts.append(
                 f'<rect class="g-{style}" x="{x:.1f}" y="{self._height:.1f}" width="14" height="14" rx="3"/>'
             )
-            self._parts.append(_write("g-more", x + 20, self._height + 12, words))
+            self._parts.append(svg_text("g-more", x + 20, self._height + 12, words))
             x += 36 + _CHAR * len(words)
         self._width = max(self._width, x)
         self._height += 14 + _MARGIN
@@ -424,7 +423,7 @@ def _edge(edge: Edge) -> str:
         ends = (source.middle, source.y + source.height), (sink.middle, sink.y - 4)
         points = [ends[0], *((p.x, p.y) for p in edge.points), ends[1]]
         path = f"M{points[0][0]:.1f} {points[0][1]:.1f}" + "".join(_bend(a, b) for a, b in pairwise(points))
-    title = f"<title>{_text(edge.title)}</title>" if edge.title else ""
+    title = f"<title>{xml_text(edge.title)}</title>" if edge.title else ""
     return f'<path class="g-edge" marker-end="url(#g-end)" d="{path}">{title}</path>'
 
 
@@ -440,18 +439,6 @@ def _turn(source: Box, sink: Box) -> str:
 def _bend(a: tuple[float, float], b: tuple[float, float]) -> str:
     reach = max(min(abs(b[1] - a[1]) / 2, GAP_Y * 2), 8.0) * (1 if b[1] >= a[1] else -1)
     return f"C{a[0]:.1f} {a[1] + reach:.1f} {b[0]:.1f} {b[1] - reach:.1f} {b[0]:.1f} {b[1]:.1f}"
-
-
-def _write(style: str, x: float, y: float, text: str) -> str:
-    return f'<text class="{style}" x="{x:.1f}" y="{y:.1f}">{_text(text)}</text>'
-
-
-_NOT_XML = re.compile("[^\t\n -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-
-def _text(text: str) -> str:
-    """Text as XML holds it."""
-    return escape(_NOT_XML.sub("\ufffd", text))
 
 
 _MARKER = (

@@ -11,9 +11,7 @@ read them. What is computed again is said in the box that does it. Light and dar
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from xml.sax.saxutils import escape
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -21,6 +19,7 @@ from xdsl.dialects.func import FuncOp
 from ....analysis.tensor.residuals import Derivative, Kept, Unit, short_name
 from ....dialects.diagnostic import fail, op_location
 from ....lowering.pictures.colours import in_both
+from ....lowering.pictures.xml_text import svg_text, xml_text
 from .explain_derivatives import Halves, control_name, counted, kept_type, place_text, there_anyway_text
 
 _CHAR, _LINE, _PAD, _GAP, _MARGIN, _LANE = 7.3, 18.0, 10.0, 14.0, 20.0, 56.0
@@ -69,14 +68,14 @@ class _Box:
         return self.y + self.height / 2
 
     def text(self) -> list[str]:
-        title = f"<title>{_text(self.title)}</title>" if self.title else ""
+        title = f"<title>{xml_text(self.title)}</title>" if self.title else ""
         parts = [
             f'<rect class="{self.style}" x="{self.x:.1f}" y="{self.y:.1f}" width="{self.width:.1f}" '
             f'height="{self.height:.1f}" rx="{9 if self.style == "kept" else 5}">{title}</rect>'
         ]
         for k, line in enumerate(self.lines):
             style = "head" if k == 0 else "more"
-            parts.append(_write(style, self.x + _PAD, self.y + _LINE * (k + 1) - 3, line))
+            parts.append(svg_text(style, self.x + _PAD, self.y + _LINE * (k + 1) - 3, line))
         return parts
 
 
@@ -109,7 +108,7 @@ class _Picture:
         heads = ["forward half", "kept" if values else "nothing is kept", "backward half"]
         x, below = _MARGIN, top
         for head, column in zip(heads, sides, strict=True):
-            self._parts.append(_write("column", x, top + 12, head))
+            self._parts.append(svg_text("column", x, top + 12, head))
             bottom = _stacked(column, x, top + 24)
             below = max(below, bottom)
             x += max([_CHAR * len(head), *(box.width for box in column)]) + _LANE
@@ -130,9 +129,9 @@ class _Picture:
         details = [f"kept: {one.total} bytes"]
         if one.there_anyway:
             details.append(f"read, and there anyway: {there_anyway_text(one)}")
-        self._parts.append(_write("head", _MARGIN, y + 12, title))
+        self._parts.append(svg_text("head", _MARGIN, y + 12, title))
         for k, line in enumerate(details):
-            self._parts.append(_write("more", _MARGIN, y + 12 + _LINE * (k + 1), line))
+            self._parts.append(svg_text("more", _MARGIN, y + 12 + _LINE * (k + 1), line))
         self._width = max(self._width, _MARGIN + _CHAR * max(map(len, (title, *details))))
         return y + _LINE * (len(details) + 1) + _GAP
 
@@ -160,7 +159,7 @@ class _Picture:
             reach = max(24.0, (x2 - x1) / 2)
             path = f"M{x1:.1f} {y1:.1f}C{x1 + reach:.1f} {y1:.1f} {x2 - reach:.1f} {y2:.1f} {x2:.1f} {y2:.1f}"
         self._parts.append(
-            f'<path class="arrow" marker-end="url(#end)" d="{path}"><title>{_text(title)}</title></path>'
+            f'<path class="arrow" marker-end="url(#end)" d="{path}"><title>{xml_text(title)}</title></path>'
         )
 
 
@@ -201,18 +200,6 @@ def _broken(line: str) -> list[str]:
         else:
             pieces[-1] = f"{pieces[-1]} {word}" if pieces[-1] else word
     return pieces
-
-
-def _write(style: str, x: float, y: float, text: str) -> str:
-    return f'<text class="{style}" x="{x:.1f}" y="{y:.1f}">{_text(text)}</text>'
-
-
-_NOT_XML = re.compile("[^\t\n -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-
-def _text(text: str) -> str:
-    """Text as XML holds it."""
-    return escape(_NOT_XML.sub("\ufffd", text))
 
 
 _MARKER = (

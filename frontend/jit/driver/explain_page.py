@@ -7,7 +7,6 @@ remarks and history, in that order; a part without anything in it is left out.
 from __future__ import annotations
 
 import linecache
-import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 from ....dialects.cells import cell_of
 from ....dialects.diagnostic import NestorError
 from ....lowering.pictures.nest_svg import emit_nest_svg
+from ....lowering.pictures.xml_text import xml_text
 from .cell_html import code
 from .derivative_picture import derivative_svg
 from .explain import Explanation, accesses_text, call_text, calls_by_kind, entry_text
@@ -194,8 +194,5 @@ def _name(file: str) -> str:
     return cell_of(file) or Path(file).name
 
 
-_NOT_XML = re.compile("[^\t\n -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-
 def _xml(text: str) -> str:
-    return escape(_NOT_XML.sub("\ufffd", text))
+    return xml_text(text, quote=True)
