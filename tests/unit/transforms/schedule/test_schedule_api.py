@@ -147,7 +147,7 @@ def test_what_is_refused_says_why_and_changes_nothing(lowered):
         s.parallel(nt.schedule(lowered).loop("i"))
     with pytest.raises(
         nt.NestorError,
-        match="(?s)missing a required argument: 'factor'\n.*  help: it is split\\(loop, factor",
+        match=r"(?s)missing a required argument: 'factor'\n.*  help: it is split\(loop, factor",
     ):
         s.split("j")
     with pytest.raises(nt.NestorError, match="the factor must be positive"):
