@@ -24,8 +24,9 @@ from .yardstick import BUSY_ROWS
 from .yardstick.row import Row
 
 OF_ONE_THREAD, OF_BEST = 1.5, 1.2
-ROUNDS, SECONDS = 9, 0.06
-"""Turns of each form, and about how long one is."""
+ROUNDS, SECONDS = 9, 0.25
+"""Turns of each form, and how long one is: several of the periods in which a quota is accounted (0.1 s) and a scheduler is
+fair. In a shorter one a program has what a process that has slept may have at once, which none has who goes on."""
 
 PEERS = ("numba", "jax", "torch")
 RESULTS = Path(__file__).parent / "results" / "busy.md"
@@ -128,7 +129,7 @@ def _part(title: str, rows: list[Row], limited: bool) -> str:
 def _line(row: Row, processes: dict[str, Process]) -> str:
     for process in processes.values():
         process.send(do="prepare", row=row.name)
-    forms, calls = {}, {}
+    forms = {}
     for name, process in processes.items():
         answer = process.receive(240)
         found = answer.get("forms", {})
@@ -137,13 +138,12 @@ def _line(row: Row, processes: dict[str, Process]) -> str:
         if found:
             usual = {form: seconds for form, seconds in found.items() if "fastmath" not in form}
             forms[name] = min(usual, key=usual.__getitem__)
-            calls[name] = max(1, int(SECONDS / max(usual[forms[name]], 1e-9)))
     times: dict[str, list[float]] = {name: [] for name in forms}
     for k in range(ROUNDS):
         order = list(forms)
         for name in order[k % len(order) :] + order[: k % len(order)]:
             settle(processes.values())
-            answer = processes[name].ask(do="time", form=forms[name], calls=calls[name])
+            answer = processes[name].ask(do="during", form=forms[name], long=SECONDS)
             times[name].append(answer["seconds"])
     for process in processes.values():
         process.ask(do="forget")

@@ -3,6 +3,7 @@
 {"do": "prepare", "row": name}               -> {"forms": {form: seconds of a call}} | {"missing": why}
 {"do": "check", "form": f, "file": path}     -> {"error": largest difference from the reference}
 {"do": "time", "form": f, "calls": n}        -> {"seconds": of a call, the mean over n}
+{"do": "during", "form": f, "long": s}       -> {"seconds": of a call, the mean over as many as take s}
 {"do": "forget"}                             frees the row
 """
 
@@ -75,6 +76,15 @@ class Worker:
     def time(self, form: str, calls: int) -> dict[str, Any]:
         self.forms[form].call()  # after another peer's turn, the caches are warm again
         return {"seconds": self.forms[form].timer().timeit(calls) / calls}
+
+    def during(self, form: str, long: float) -> dict[str, Any]:
+        self.forms[form].call()
+        timer, calls, following, gone = self.forms[form].timer(), 0, 1, 0.0
+        while gone < long:
+            gone += timer.timeit(following)
+            calls += following
+            following = max(1, min(calls, int(calls * (long - gone) / gone)))
+        return {"seconds": gone / calls}
 
     def forget(self) -> dict[str, Any]:
         self.forms, self.arguments, self.row = {}, [], None

@@ -15,8 +15,8 @@
 ;   others, where it may not come in time and what it worked on has to be fetched, for %crowded_debt ns.
 ;   Who waits at the end of a region looks for an eighth of its time, and sleeps then: the processor that becomes free
 ;   may be the one that the awaited thread needs.
-;   A region that waited for its threads for a quarter of its time, because they had no processor, was late: for
-;   %alone_times as long regions run on one thread.
+;   A region that waited longer for its threads than they had a processor in it was late: its own thread would have done
+;   their part sooner. What was lost has to be run as well before the next one is woken.
 
 %worker = type {
   i64,        ; 0 the state
@@ -28,17 +28,16 @@
   i32,        ; 6 how many callers sleep until it is done
   i32,        ; 7 the thread: 0 not made, 1 being made, 2 there, 3 could not be made
   i32,        ; 8 the processor that its last caller was on
-  i64,        ; 9 ns that it missed in the last region, where that took long
+  i64,        ; 9 ns that it had a processor in the last region
   [64 x i8],  ; 10 a mutex
   [64 x i8]   ; 11 a condition variable
 }
 
 %pool = type {
   i64,        ; 0 ns that regions must run before a thread is woken again
-  i64,        ; 1 until when regions run on one thread
-  i64,        ; 2 until when the machine counts as crowded
-  i64,        ; 3 for how many ns it did, which is doubled at a sign soon after
-  [4 x i64],
+  i64,        ; 1 until when the machine counts as crowded
+  i64,        ; 2 for how many ns it did, which is doubled at a sign soon after
+  [5 x i64],
   [255 x %worker]
 }
 
@@ -119,8 +118,8 @@ define internal void @wake(ptr %worker) noinline {
 ; A sign that another process wanted the processor, at a time.
 define internal void @is_crowded(i64 %time) noinline {
 entry:
-  %until_at = getelementptr %pool, ptr @pool, i64 0, i32 2
-  %for_at = getelementptr %pool, ptr @pool, i64 0, i32 3
+  %until_at = getelementptr %pool, ptr @pool, i64 0, i32 1
+  %for_at = getelementptr %pool, ptr @pool, i64 0, i32 2
   %until = load atomic i64, ptr %until_at monotonic, align 8
   %known = icmp slt i64 %time, %until
   br i1 %known, label %done, label %note
@@ -203,7 +202,7 @@ entry:
   %asleep = getelementptr %worker, ptr %worker, i64 0, i32 5
   %awaited = getelementptr %worker, ptr %worker, i64 0, i32 6
   %missed_at = alloca i64
-  %lost_at = getelementptr %worker, ptr %worker, i64 0, i32 9
+  %worked_at = getelementptr %worker, ptr %worker, i64 0, i32 9
   %at_begin = call i64 @missed()
   store i64 %at_begin, ptr %missed_at
   br label %wait
@@ -229,7 +228,7 @@ give_up:
   call void @is_crowded(i64 %time)
   br label %lie_down
 look:
-  %until_at = getelementptr %pool, ptr @pool, i64 0, i32 2
+  %until_at = getelementptr %pool, ptr @pool, i64 0, i32 1
   %until = load atomic i64, ptr %until_at monotonic, align 8
   %crowded = icmp slt i64 %time, %until
   %patience = select i1 %crowded, i64 {crowded}, i64 {quiet}
@@ -279,11 +278,12 @@ account:
   %missed_now = call i64 @missed()
   %missed_before = load i64, ptr %missed_at
   %lost = sub i64 %missed_now, %missed_before
+  %had = sub i64 %took, %lost
   store i64 %missed_now, ptr %missed_at
   br label %finish
 finish:
-  %lost_then = phi i64 [ 0, %run ], [ %lost, %account ]
-  store atomic i64 %lost_then, ptr %lost_at monotonic, align 8
+  %worked = phi i64 [ %took, %run ], [ %had, %account ]
+  store atomic i64 %worked, ptr %worked_at monotonic, align 8
   %idle = add i64 %busy, 1
   store atomic i64 %idle, ptr %worker seq_cst, align 8
   %sleepers = load atomic i32, ptr %awaited seq_cst, align 4
@@ -381,7 +381,7 @@ done:
   ret i64 0
 }
 
-; Take the offer back, or wait until the worker is done: the time that it missed.
+; Take the offer back, or wait until the worker is done: for how long it had a processor.
 define internal i64 @join(ptr %worker, i64 %reserved, i64 %patience) {
 entry:
   %offered = add i64 %reserved, 1
@@ -416,9 +416,9 @@ get_up:
   call void @unlock(ptr %worker)
   br label %done
 done:
-  %lost_at = getelementptr %worker, ptr %worker, i64 0, i32 9
-  %lost = load atomic i64, ptr %lost_at monotonic, align 8
-  ret i64 %lost
+  %worked_at = getelementptr %worker, ptr %worker, i64 0, i32 9
+  %worked = load atomic i64, ptr %worked_at monotonic, align 8
+  ret i64 %worked
 back:
   ret i64 0
 }
@@ -430,12 +430,8 @@ entry:
   %workers = alloca [255 x ptr]
   %states = alloca [255 x i64]
   %debt_at = getelementptr %pool, ptr @pool, i64 0, i32 0
-  %alone_at = getelementptr %pool, ptr @pool, i64 0, i32 1
   %start = call i64 @now()
-  %alone_until = load atomic i64, ptr %alone_at monotonic, align 8
-  %alone = icmp slt i64 %start, %alone_until
-  %most = sub i64 %wanted, 1
-  %others = select i1 %alone, i64 0, i64 %most
+  %others = sub i64 %wanted, 1
   %debt = load atomic i64, ptr %debt_at monotonic, align 8
   %may_wake = icmp sle i64 %debt, 0
   br label %ask
@@ -445,7 +441,7 @@ ask:
   %more = icmp slt i64 %k, %others
   br i1 %more, label %one, label %all_asked
 one:
-  %worker = getelementptr %pool, ptr @pool, i64 0, i32 5, i64 %k
+  %worker = getelementptr %pool, ptr @pool, i64 0, i32 4, i64 %k
   %can = call i1 @can_ask(ptr %worker, i1 %may_wake)
   br i1 %can, label %reserve, label %next
 reserve:
@@ -498,7 +494,7 @@ run:
   br label %joins
 joins:
   %i = phi i64 [ 0, %run ], [ %i_then, %joining ]
-  %missed = phi i64 [ 0, %run ], [ %missed_then, %joining ]
+  %helped = phi i64 [ 0, %run ], [ %helped_then, %joining ]
   %left = icmp slt i64 %i, %asked
   br i1 %left, label %joining, label %joined
 joining:
@@ -506,38 +502,30 @@ joining:
   %join_state_at = getelementptr i64, ptr %states, i64 %i
   %join_worker = load ptr, ptr %join_worker_at
   %join_state = load i64, ptr %join_state_at
-  %missed_one = call i64 @join(ptr %join_worker, i64 %join_state, i64 %patience)
-  %missed_then = call i64 @llvm.smax.i64(i64 %missed, i64 %missed_one)
+  %helped_one = call i64 @join(ptr %join_worker, i64 %join_state, i64 %patience)
+  %helped_then = add i64 %helped, %helped_one
   %i_then = add i64 %i, 1
   br label %joins
 
 joined:
   %end = call i64 @now()
-  %gone = sub i64 %end, %start
-  %crowded_at = getelementptr %pool, ptr @pool, i64 0, i32 2
+  %crowded_at = getelementptr %pool, ptr @pool, i64 0, i32 1
   %crowded_until = load atomic i64, ptr %crowded_at monotonic, align 8
   %crowded = icmp slt i64 %end, %crowded_until
   %cost = select i1 %crowded, i64 {crowded_debt}, i64 {wake_debt}
   %costs = mul i64 %woken, %cost
-  %owed = add i64 %debt, %costs
-  %rest = sub i64 %owed, %gone
+  %waited = sub i64 %end, %own_end
+  %loss = sub i64 %waited, %helped
+  %late = icmp sgt i64 %loss, {late}
+  %lost = select i1 %late, i64 %loss, i64 0
+  %owed_now = add i64 %costs, %lost
+  %owed = add i64 %debt, %owed_now
+  %rest = sub i64 %owed, %own
   %debt_then = call i64 @llvm.smax.i64(i64 %rest, i64 0)
   store atomic i64 %debt_then, ptr %debt_at monotonic, align 8
-  %waited = sub i64 %end, %own_end
-  %four = shl i64 %waited, 2
-  %long = icmp sgt i64 %waited, {late}
-  %much = icmp sgt i64 %four, %gone
-  %too_late = and i1 %long, %much
-  %twice_missed = shl i64 %missed, 1
-  %without_processor = icmp sgt i64 %twice_missed, %waited
-  %late = and i1 %too_late, %without_processor
   br i1 %late, label %was_late, label %done
 was_late:
   call void @is_crowded(i64 %end)
-  %times = mul i64 %waited, {alone_times}
-  %at_most = call i64 @llvm.smin.i64(i64 %times, i64 {alone_most})
-  %until = add i64 %end, %at_most
-  store atomic i64 %until, ptr %alone_at monotonic, align 8
   ret void
 done:
   ret void

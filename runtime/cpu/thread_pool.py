@@ -30,12 +30,10 @@ TIMES = {
     "crowded_debt": 3_000_000,
     "late": 200_000,
     "join_least": 20_000,
-    "alone_times": 12,
-    "alone_most": 100_000_000,
 }
 """Nanoseconds: how long a thread looks for work, alone and beside other processes; the jump of the clock that tells of them,
-and how long that is believed; how long regions run between two that wake a thread; how late one may be; and how long
-regions are on one thread then, at least and at most."""
+and how long that is believed; how long regions run between two that wake a thread; how late one may be; and for how long
+at least who waits at the end of a region looks."""
 
 RUN_ALONE = f"""\
 void @{REGION}(ptr %body, ptr %context, i64 %wanted) {{
