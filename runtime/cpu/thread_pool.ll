@@ -24,7 +24,7 @@
   ptr,        ; 2 its first argument
   i64,        ; 3 the number of this thread in the region
   i64,        ; 4 how many threads the region has
-  i32,        ; 5 whether it sleeps
+  i32,        ; 5 whether it sleeps: 0 no, 1 yes, 2 it was woken and is not up yet
   i32,        ; 6 how many callers sleep until it is done
   i32,        ; 7 the thread: 0 not made, 1 being made, 2 there, 3 could not be made
   i32,        ; 8 the processor that its last caller was on
@@ -239,15 +239,15 @@ look:
 lie_down:
   call void @lock(ptr %worker)
   store atomic i32 1, ptr %asleep seq_cst, align 4
-  br label %check
-check:
   %state = load atomic i64, ptr %worker seq_cst, align 8
   %kind_now = and i64 %state, 3
   %is_offered = icmp eq i64 %kind_now, 2
   br i1 %is_offered, label %get_up, label %doze
 doze:
   call void @sleep(ptr %worker)
-  br label %check
+  %mark = load atomic i32, ptr %asleep monotonic, align 4
+  %still_sleeps = icmp eq i32 %mark, 1
+  br i1 %still_sleeps, label %doze, label %get_up
 get_up:
   store atomic i32 0, ptr %asleep seq_cst, align 4
   %missed_then = call i64 @missed()
@@ -347,7 +347,7 @@ create:
   ret i1 %created
 present:
   %sleeps = load atomic i32, ptr %asleep monotonic, align 4
-  %awake = icmp eq i32 %sleeps, 0
+  %awake = icmp ne i32 %sleeps, 1
   %can = or i1 %awake, %may_wake
   ret i1 %can
 no:
@@ -371,9 +371,9 @@ entry:
   store i64 %threads, ptr %at_threads
   %offered = add i64 %reserved, 1
   store atomic i64 %offered, ptr %worker seq_cst, align 8
-  %sleeps = load atomic i32, ptr %asleep seq_cst, align 4
-  %awake = icmp eq i32 %sleeps, 0
-  br i1 %awake, label %done, label %call
+  %found = cmpxchg ptr %asleep, i32 1, i32 2 seq_cst seq_cst
+  %slept = extractvalue { i32, i1 } %found, 1
+  br i1 %slept, label %call, label %done
 call:
   call void @wake(ptr %worker)
   ret i64 1

@@ -35,43 +35,53 @@ func.func @once(%times: memref<?xi64>, %work: memref<?xi64>) {{
 """Counts in `times` how often an iteration is done; `work` says how long it takes."""
 
 WAITING = """
-func.func @waiting(%done: memref<?xi64>, %met: memref<?xi64>) {
+func.func @waiting(%done: memref<?xi64>, %met: memref<?xi64>) {{
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index
   %one = arith.constant 1 : i64
   %zero = arith.constant 0 : i64
-  %most = arith.constant 4000000000 : i64
+  %most = arith.constant {most} : i64
   %n = memref.dim %done, %c0 : memref<?xi64>
   %half = arith.divui %n, %c2 : index
   %last = arith.subi %half, %c1 : index
-  "scf.parallel"(%c0, %n, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+{before}  "scf.parallel"(%c0, %n, %c1) <{{operandSegmentSizes = array<i32: 1, 1, 1, 0>}}> ({{
   ^bb0(%i: index):
     %is_first = arith.cmpi eq, %i, %c0 : index
-    scf.if %is_first {
-      %rounds = scf.while (%k = %zero) : (i64) -> i64 {
+    scf.if %is_first {{
+      %rounds = scf.while (%k = %zero) : (i64) -> i64 {{
         memref.store %k, %met[%c0] : memref<?xi64>
         %there = memref.load %done[%last] : memref<?xi64>
         %waits = arith.cmpi eq, %there, %zero : i64
         %may = arith.cmpi slt, %k, %most : i64
         %again = arith.andi %waits, %may : i1
         scf.condition(%again) %k : i64
-      } do {
+      }} do {{
       ^bb1(%k: i64):
         %next = arith.addi %k, %one : i64
         scf.yield %next : i64
-      }
+      }}
       %seen = memref.load %done[%last] : memref<?xi64>
       memref.store %seen, %met[%c0] : memref<?xi64>
       scf.yield
-    }
+    }}
     memref.store %one, %done[%i] : memref<?xi64>
     scf.reduce
-  }) {nestor.grain = 1 : i64} : (index, index, index) -> ()
+  }}) {{nestor.grain = 1 : i64}} : (index, index, index) -> ()
   func.return
-}
+}}
 """
-"""The first iteration waits until the last one of the first thread's half is done, which only another thread can do."""
+"""The first iteration waits until the last one of the first thread's half is done, which only another thread can do: for at
+most as many looks as `most` says. What is `before` it is put in front of the loop."""
+
+SHORT = """
+  "scf.parallel"(%c0, %c2, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    memref.store %zero, %done[%i] : memref<?xi64>
+    scf.reduce
+  }) {nestor.grain = 1 : i64} : (index, index, index) -> ()
+"""
+"""A parallel loop that is over before a thread that was woken for it is up."""
 
 INSIDE = """
 func.func @inside(%rows: memref<8x?xi64>) {
@@ -136,15 +146,31 @@ def test_every_iteration_is_done_once(step, attributes):
 
 @needs_threads
 def test_others_do_what_a_busy_thread_has_not_begun():
-    waiting, once = Kernel(WAITING), Kernel(ONCE.format(step=1, attributes="nestor.grain = 1 : i64"))
+    waiting = Kernel(WAITING.format(before="", most=4_000_000_000))
+    once = Kernel(ONCE.format(step=1, attributes="nestor.grain = 1 : i64"))
     done, met = np.zeros(64, np.int64), np.zeros(1, np.int64)
     with threads(2):
-        time.sleep(0.05)  # for a while after it was late no thread is asked
-        once(
-            np.zeros(1_000_000, np.int64), np.zeros(1_000_000, np.int64)
-        )  # nor woken before some work is done
+        work_off(once)
         assert waiting(done, met)[0] == 0
     assert met[0] == 1 and done.all()
+
+
+def work_off(once: Kernel) -> None:
+    """Run what has to be run before a thread is woken again."""
+    once(np.zeros(1_000_000, np.int64), np.zeros(1_000_000, np.int64))
+
+
+@needs_threads
+def test_a_thread_woken_for_a_short_loop_takes_part_in_the_next_one():
+    pair = Kernel(WAITING.format(before=SHORT, most=100_000_000))
+    once = Kernel(ONCE.format(step=1, attributes="nestor.grain = 1 : i64"))
+    met = np.zeros((10, 1), np.int64)
+    with threads(2):
+        for one in met:
+            work_off(once)
+            time.sleep(0.01)  # until the thread sleeps
+            assert pair(np.zeros(64, np.int64), one)[0] == 0
+    assert (met == 1).sum() >= 5, met
 
 
 def test_a_parallel_loop_inside_of_another():
