@@ -44,6 +44,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
         "nest-freeze",
         "nest-outline-repeated{nests=2 scheduled=true}",
         "nest-share-scratch",
+        "nest-fold-combiners",
         "convert-nest-to-scf",
     ),
     # upstream -> llvm; what is left to simplify, LLVM does
@@ -68,6 +69,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
         "cuda-to-parts",
         "nest-schedule-cuda",
         "nest-freeze",
+        "nest-fold-combiners",
         "nest-insert-barriers{known-only=true}",
         "convert-nest-to-gpu{explicit-barriers=true}",
         "gpu-inline-parts",
@@ -81,6 +83,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
         "cuda-to-parts",
         "nest-schedule-cuda",
         "nest-freeze",
+        "nest-fold-combiners",
         "nest-insert-barriers{known-only=true}",
         "convert-nest-to-gpu{index-bits=32 explicit-barriers=true}",
         "gpu-inline-parts",

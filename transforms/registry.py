@@ -40,6 +40,7 @@ PASSES: dict[str, str] = {
     **{name: row.function for name, row in _PRIMITIVES.items()},
     "nest-share-scratch": "transforms.nest.memory.share_scratch:NestShareScratchPass",
     "nest-freeze": "transforms.nest.cleanup.freeze:NestFreezePass",
+    "nest-fold-combiners": "transforms.nest.cleanup.fold_combiners:NestFoldCombinersPass",
     "nest-sink-checks": "transforms.nest.cleanup.sink_checks:NestSinkChecksPass",
     "nest-schedule-cpu": "transforms.schedulers.cpu.schedule_cpu:NestScheduleCpuPass",
     "nest-schedule-cuda": "transforms.schedulers.cuda.schedule_cuda:NestScheduleCudaPass",

@@ -27,7 +27,19 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..ext.arith import NO_OVERFLOW, RemfOp
 
-_PREDICATES_F = {"oeq": 1, "ogt": 2, "oge": 3, "olt": 4, "ole": 5, "one": 6, "une": 13, "uno": 14}
+_PREDICATES_F = {
+    "oeq": 1,
+    "ogt": 2,
+    "oge": 3,
+    "olt": 4,
+    "ole": 5,
+    "one": 6,
+    "ord": 7,
+    "ugt": 9,
+    "ult": 11,
+    "une": 13,
+    "uno": 14,
+}
 _PREDICATES_I = {
     "eq": 0,
     "ne": 1,
@@ -71,11 +83,7 @@ class Emitter:
         """A scalar constant."""
         if isinstance(type_, ComplexType):
             return _complex_constant(self, complex(value), type_)
-        if isinstance(type_, IntegerType):
-            attr = IntegerAttr(_wrap(int(value), type_.width.data), type_)  # pyright: ignore
-        else:
-            attr = FloatAttr(value, type_)  # pyright: ignore
-        return self.op(arith.ConstantOp, (), type_, {"value": attr})
+        return self.op(arith.ConstantOp, (), type_, {"value": number_attribute(value, type_)})
 
     def cmp(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
         """`arith.cmpf` or `arith.cmpi` by the type of `a`."""
@@ -92,12 +100,19 @@ class Emitter:
         return self.op(arith.XOrIOp, (a, self.const(1, i1)))
 
 
+def number_attribute(value: complex, type_: Attribute) -> Attribute:
+    """A number as an attribute of a scalar type; a complex one as its parts."""
+    if isinstance(type_, ComplexType):
+        return ArrayAttr([FloatAttr(part, type_.element_type) for part in (value.real, value.imag)])  # pyright: ignore
+    if isinstance(type_, IntegerType):
+        return IntegerAttr(_wrap(int(value), type_.width.data), type_)  # pyright: ignore
+    return FloatAttr(value, type_)  # pyright: ignore
+
+
 def _complex_constant(e: Emitter, value: complex, type_: ComplexType) -> SSAValue:
     from xdsl.dialects.complex import ConstantOp
 
-    part = type_.element_type
-    parts = ArrayAttr([FloatAttr(value.real, part), FloatAttr(value.imag, part)])  # pyright: ignore
-    return e.op(ConstantOp, (), type_, {"value": parts})
+    return e.op(ConstantOp, (), type_, {"value": number_attribute(value, type_)})
 
 
 _NO_FASTMATH = arith.FastMathFlagsAttr("none")

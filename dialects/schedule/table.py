@@ -386,13 +386,6 @@ _ROWS: dict[tuple[str, str], tuple[Primitive, ...]] = {
                 Result("end"),
             ),
         ),
-        _primitive(
-            "search_parts",
-            "Search one part of a row only for the first element that equals the row's extreme.",
-            (Target("extreme"), Target("search", keyword="with")),
-            (Option("parts", "int", required=True, keyword="into"),),
-            (Result("outer"), Result("combine"), Result("which")),
-        ),
     ),
     ("Memory", "memory"): (
         _primitive(

@@ -16,6 +16,7 @@ FAMILIES = [
     "shapes.reshaping",
     "shapes.rearranging",
     "statistics.reductions",
+    "statistics.places",
     "shapes.creation",
     "linalg.products",
     "elements.python_builtins",

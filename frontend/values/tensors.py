@@ -6,20 +6,21 @@ x + w      ->   %0 = nt.broadcast %w along [1] : tensor<1000xf32> -> tensor<100x
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import (
     AffineMapAttr,
+    ArrayAttr,
     DenseIntOrFPElementsAttr,
     IntegerAttr,
     StringAttr,
     TensorType,
     i64,
 )
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, Region, SSAValue
 
 from ...dialects.nt import (
     ELEMENTWISE_OPS,
@@ -34,10 +35,12 @@ from ...dialects.nt import (
     SliceOp,
     ToScalarOp,
     TransposeOp,
+    YieldOp,
 )
 from ...dialects.nt.common import int_array
 from ...dialects.nt.elementwise import result_element
-from ...dialects.nt.types import TO_NAME
+from ...dialects.nt.expand import Emitter, number_attribute
+from ...dialects.nt.types import TO_NAME, scalar_type
 from .extents import Affine, affine_list
 from .graph import INDEX, Graph, dynamic, element_type, tensor_type
 from .values import Array, Buffer, Extents, Tensor, Value, whole
@@ -224,6 +227,41 @@ def reduce(graph: Graph, combiner: str, tensor: Tensor, axes: Sequence[int]) -> 
     kept = [a for a in tensor.order or range(len(tensor.extents)) if a not in axes]
     order = normal_order([sorted(kept).index(a) for a in kept])
     return Tensor(_value(graph, op), tensor.dtype, extents, not extents, None, order)
+
+
+def reduce_together(
+    graph: Graph,
+    combine: Callable[[Emitter, Sequence[SSAValue], Sequence[SSAValue]], Sequence[SSAValue]],
+    identities: Sequence[complex],
+    tensors: Sequence[Tensor],
+    axes: Sequence[int],
+) -> list[Tensor]:
+    """Tensors of one shape reduced together over `axes` (increasing): `combine(e, old, new)` emits what is made of them."""
+    types = [scalar_type(element_type(tensor.dtype)) for tensor in tensors]
+    body = Block(arg_types=[*types, *types])
+    emitter = Emitter(body.add_op)
+    count = len(tensors)
+    body.add_op(YieldOp(*combine(emitter, body.args[:count], body.args[count:])))
+    numbers = [number_attribute(value, type_) for value, type_ in zip(identities, types, strict=True)]
+    first = tensors[0]
+    extents = tuple([e for k, e in enumerate(first.extents) if k not in axes])
+    op = ReduceOp.create(
+        operands=[tensor.ssa for tensor in tensors],
+        properties={
+            "combiner": StringAttr("custom"),
+            "dims": int_array(axes),
+            "identity": ArrayAttr(numbers),
+        },
+        regions=[Region(body)],
+        result_types=[tensor_type(tensor.dtype, extents) for tensor in tensors],
+    )
+    kept = [a for a in first.order or range(len(first.extents)) if a not in axes]
+    order = normal_order([sorted(kept).index(a) for a in kept])
+    graph.insert(op)
+    return [
+        Tensor(value, tensor.dtype, extents, not extents, None, order)
+        for value, tensor in zip(op.results, tensors, strict=True)
+    ]
 
 
 # ---- values as tensors ------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...analysis.machine import LINE_BYTES
 from ...analysis.nest.buffers import element_bytes, strides_of
-from ...analysis.nest.kernels.combiners import VECTOR_KINDS, combiner_op, identity
+from ...analysis.nest.kernels.combiners import VECTOR_KINDS, combiner_op, identities
 from ...analysis.nest.kernels.vector_forms import Obstacle, no_vector_form, varies, varying_in
 from ...analysis.nest.sets.domains import DIVISIONS, Domain, domain_of, may_be_undefined
 from ...dialects.affine import AffineList
@@ -236,9 +236,7 @@ class VectorLoop:
     def accumulate(self, op: AccumulateOp) -> None:
         if self.varies(op.indices):
             return self._accumulate_lanes(op)
-        if op.combine is None:
-            return self._reduce(op)
-        self._reduce_custom(op)
+        self._reduce(op)
 
     def _accumulate_lanes(self, op: AccumulateOp) -> None:
         """Each lane has its own element: load, combine, store; one lane after the other where that is not seen."""
@@ -270,22 +268,26 @@ class VectorLoop:
         return [self.lanes.vector(v) for v in last.operands]
 
     def _reduce(self, op: AccumulateOp) -> None:
-        """All lanes into one element: `vector.reduction`, lanes outside the domain hold the identity."""
-        element = op.values[0].type
+        """All lanes into one element; lanes outside of the domain hold the identity."""
         mask = self.lanes.mask(domain_of(op))
-        values = self.lanes.vector(op.values[0])
         lanes_on = mask.vector()
+        values = [self.lanes.vector(v) for v in op.values]
+        if op.combine is not None and op.identity is None:
+            return self._in_order(op, values) if lanes_on is None else self._one_by_one(op, lanes_on)
         if lanes_on is not None:
-            neutral = self.lanes.constant(identity(op.combiner.data, element), element)
-            values = self.builder.value(vector_form(arith.SelectOp), (lanes_on, values, neutral), values.type)
-        total = self._total(op.combiner.data, values, element)
+            select = vector_form(arith.SelectOp)
+            neutral = [self.lanes.constant(number, number.type) for number in identities(op)]
+            values = [
+                self.builder.value(select, (lanes_on, value, none), value.type)
+                for value, none in zip(values, neutral, strict=True)
+            ]
+        totals = self._totals(op, values)
 
         def update() -> Sequence[SSAValue]:
-            indices, buffer = self.body.index_values(op.indices), self.body.value(op.memrefs[0])
-            old = self.body.read(buffer, indices)
-            op_type, properties = combiner_op(op.combiner.data, element)
-            new = self.builder.value(op_type, (old, total), None, properties)
-            self.body.write(op, new, buffer, indices)
+            indices, buffers = self.body.index_values(op.indices), [self.body.value(m) for m in op.memrefs]
+            old = [self.body.read(buffer, indices) for buffer in buffers]
+            for value, buffer in zip(self.body.combine(op, old, totals), buffers, strict=True):
+                self.body.write(op, value, buffer, indices)
             return ()
 
         condition = mask.any_lane()
@@ -294,25 +296,44 @@ class VectorLoop:
             return
         self.body.branch(condition, (), update)
 
+    def _in_order(self, op: AccumulateOp, values: Sequence[SSAValue]) -> None:
+        """All lanes into one element, one lane after the other."""
+        indices, buffers = self.body.index_values(op.indices), [self.body.value(m) for m in op.memrefs]
+        results: Sequence[SSAValue] = [self.body.read(buffer, indices) for buffer in buffers]
+        for lane in range(self.lanes.width):
+            results = self.body.combine(op, results, [self._extract(value, lane) for value in values])
+        for value, buffer in zip(results, buffers, strict=True):
+            self.body.write(op, value, buffer, indices)
+
+    def _totals(self, op: AccumulateOp, values: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        """The lanes of each vector combined: by `vector.reduction`, or by the region, one half with the other."""
+        if op.combine is None:
+            return [self._total(op.combiner.data, values[0], op.values[0].type)]
+        lanes = self.lanes
+        while self.lanes.width > 2 and self.lanes.width % 2 == 0:
+            half = self.lanes.width // 2
+            halves = [[self._part(value, range(at, at + half)) for value in values] for at in (0, half)]
+            self.lanes = Lanes(self.body, self.loop, half)
+            values = self._combine_vectors(op, *halves)
+        first, *others = range(self.lanes.width)
+        totals: Sequence[SSAValue] = [self._extract(value, first) for value in values]
+        for lane in others:
+            totals = self.body.combine(op, totals, [self._extract(value, lane) for value in values])
+        self.lanes = lanes
+        return totals
+
+    def _part(self, values: SSAValue, lanes: range) -> SSAValue:
+        """Some lanes of a vector."""
+        assert isinstance(values.type, VectorType)
+        mask: dict[str, Attribute] = {"mask": DenseArrayBase.from_list(i64, list(lanes))}
+        part = VectorType(values.type.element_type, [len(lanes)])
+        return self.builder.value(vector.ShuffleOp, (values, values), part, mask)
+
     def _total(self, combiner: str, values: SSAValue, element: Attribute) -> SSAValue:
         kind = vector.CombiningKindAttr(vector.CombiningKindFlag(VECTOR_KINDS.get(combiner, combiner)))
         free = isinstance(element, AnyFloat) and combiner in ("add", "mul")
         properties: dict[str, Attribute] = {"kind": kind, "fastmath": _REASSOC if free else _NO_FASTMATH}
         return self.builder.value(vector.ReductionOp, (values,), element, properties)
-
-    def _reduce_custom(self, op: AccumulateOp) -> None:
-        """All lanes into one element by a region: lane after lane."""
-        mask = self.lanes.mask(domain_of(op)).vector()
-        if mask is not None:
-            return self._one_by_one(op, mask)
-        indices = self.body.index_values(op.indices)
-        buffers = [self.body.value(m) for m in op.memrefs]
-        results: Sequence[SSAValue] = [self.body.read(b, indices) for b in buffers]
-        vectors = [self.lanes.vector(v) for v in op.values]
-        for lane in range(self.lanes.width):
-            results = self.body.combine(op, results, [self._extract(v, lane) for v in vectors])
-        for value, buffer in zip(results, buffers, strict=True):
-            self.body.write(op, value, buffer, indices)
 
     def _one_by_one(self, op: AccumulateOp, mask: SSAValue | None) -> None:
         """The updates of the lanes that are on, one after the other."""

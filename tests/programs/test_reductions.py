@@ -215,7 +215,7 @@ def places_of_rows(x):
 
 @pytest.mark.parametrize("dtype", ["f4", "i8"])
 def test_places_in_long_rows(dtype):
-    """Rows of which one part is searched: ties in several parts, nothing but the least number, NaNs."""
+    """Ties in several lanes, nothing but the least number, NaNs."""
     x = (np.random.default_rng(0).standard_normal((5, 1024)) * 100).astype(dtype)
     x[0, [130, 131, 700]] = 1000
     x[1] = -np.inf if dtype == "f4" else np.iinfo(dtype).min
@@ -225,7 +225,6 @@ def test_places_in_long_rows(dtype):
         x[4] = 0
         x[4, :513] = -0.0
     f = nt.jit(places_of_rows)
-    assert "search_parts" in str(f.lower(x).schedule())
     same(f(x), places_of_rows(x))
 
 

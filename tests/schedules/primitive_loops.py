@@ -163,12 +163,6 @@ def draw_block_moments(rng: random.Random, module: ModuleOp) -> Request | None:
     return None if found is None else Request("block_moments", found.loops, None, options)
 
 
-def draw_search_parts(rng: random.Random, module: ModuleOp) -> Request | None:
-    found = draw_fuse(rng, module)
-    options = {"parts": rng.randint(2, 4)}
-    return None if found is None else Request("search_parts", found.loops, None, options)
-
-
 def draw_reverse_compute_at(rng: random.Random, module: ModuleOp) -> Request | None:
     pairs = []
     for consumer in program_loops(module):

@@ -64,7 +64,6 @@ from primitive_loops import (
     draw_online_softmax,
     draw_reorder,
     draw_reverse_compute_at,
-    draw_search_parts,
     draw_skew,
     draw_specialise,
     draw_tile,
@@ -341,10 +340,6 @@ PRIMITIVES: dict[str, Primitive] = {
         checks=("transforms.nest.reductions.online_softmax:online_plan",),
         copies=True,
         harmless="refused is what is no softmax of rows with its product, which random programs are not",
-    ),
-    "search_parts": Primitive(
-        draw_search_parts,
-        harmless="refused is what finds no place of an extreme, which random programs are not",
     ),
     "scatter_to_gather": Primitive(
         draw_scatter,

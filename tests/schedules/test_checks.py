@@ -12,7 +12,7 @@ from importlib import import_module
 
 import pytest
 from nestor.analysis.nest.loop_structure import find_loop
-from nestor.dialects.diagnostic import LoweringError, NestorError, PassFailure
+from nestor.dialects.diagnostic import LoweringError, NestorError
 from nestor.dialects.registry import make_context
 from nestor.dialects.schedule.table import PRIMITIVES as TABLE
 from nestor.dialects.verifier import VerificationFailure, verify
@@ -33,7 +33,6 @@ from nestor.transforms.nest.memory.stream import stream
 from nestor.transforms.nest.reductions.block_exponentials import block_exponentials
 from nestor.transforms.nest.reductions.block_moments import block_moments
 from nestor.transforms.nest.reductions.online_softmax import online_softmax
-from nestor.transforms.nest.reductions.search_parts import search_parts
 from nestor.transforms.registry import load_pass
 from parsed import parse_module
 from primitive_buffers import buffers
@@ -239,13 +238,6 @@ NO_RESULT = {
         "transforms.nest.reductions.online_softmax:online_plan",
         AttributeError,
         "'rows'",
-    ),
-    "search_parts": Case(
-        PRODUCTS,
-        lambda m: search_parts(_i(m), _i(m), 2),
-        "transforms.nest.reductions.search_parts:why_not_search_parts",
-        PassFailure,  # the plan that the check makes is made again, and says the same
-        "does not find the extreme",
     ),
     "set_memory": Case(
         IN_A_KERNEL,

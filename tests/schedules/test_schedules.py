@@ -28,7 +28,6 @@ NEVER_LEGAL = {
     "online_softmax": "a softmax and its product are drawn by no chance; see test_cuda_attention.py",
     "block_exponentials": "a maximum and exponentials less it are drawn by no chance; see test_nest_block_exponentials.py",
     "block_moments": "a mean and the squares around it are drawn by no chance; see test_nest_block_moments.py",
-    "search_parts": "an extreme and its place are drawn by no chance; see test_nest_search_parts.py",
 }
 """Primitives that random programs give no occasion for."""
 
@@ -37,7 +36,6 @@ OCCASIONS = {
     "online_softmax": (LIT / "nest-online-softmax.mlir", "@attention(", "i"),
     "block_exponentials": (LIT / "nest-block-exponentials.mlir", "@plain(", "i"),
     "block_moments": (LIT / "nest-block-moments.mlir", "@plain(", "i"),
-    "search_parts": (LIT / "nest-search-parts.mlir", "@f(", "j"),
 }
 """Of each of them a test whose first program gives one, what it is called, and its loop."""
 

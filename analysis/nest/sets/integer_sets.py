@@ -71,7 +71,7 @@ class System:
     """
 
     def __init__(self, *fixed_in: Operation):
-        self._fixed_in = fixed_in
+        self.fixed_in = fixed_in
         self._input_dims = input_dims(enclosing_function(fixed_in[0]))
         self._names: dict[Hashable, str] = {}
         self._resolved: dict[tuple[SSAValue, str], str] = {}
@@ -251,7 +251,7 @@ class System:
     def _is_instance_value(self, value: SSAValue) -> bool:
         owner = value.owner
         parent = owner.parent_op() if isinstance(owner, Block) else owner
-        return parent is not None and any(is_inside(parent, op) for op in self._fixed_in)
+        return parent is not None and any(is_inside(parent, op) for op in self.fixed_in)
 
     def _describe(self, value: SSAValue, key: Hashable, name: str, instance: str) -> None:
         owner = value.owner

@@ -15,6 +15,7 @@ from ...values.graph import Graph
 from ...values.tensors import BOOL
 from ...values.values import Static, Value, extents_of
 from ..registry import Handler, handles
+from .places import place_by, place_of
 from .reductions import (
     ZERO,
     axes_of,
@@ -25,8 +26,6 @@ from .reductions import (
     mask_of,
     mean,
     mean_of,
-    place_by,
-    place_of,
     prod,
     reduction,
     require_elements,

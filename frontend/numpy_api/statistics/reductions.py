@@ -1,13 +1,13 @@
-"""Reductions: sum, prod, count_nonzero, max, min, ptp, argmax, argmin, any, all, mean, var, std.
+"""Reductions: sum, prod, count_nonzero, max, min, ptp, any, all, mean, var, std.
 
 They share their keywords: `axis` (None, a number, a tuple), `keepdims`, and where NumPy has them `dtype`, `initial` and
-`where`: `reduction` does them, by a named combiner of nt.reduce. `nan_reductions.py` has those that leave NaNs out.
+`where`: `reduction` does them, by a named combiner of nt.reduce. `nan_reductions.py` has those that leave NaNs out,
+`places.py` argmax and argmin.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,11 +17,10 @@ from ....dialects.nt import ELEMENTWISE, REDUCTIONS
 from ....runtime.real_parts import PARTS
 from ...interface.errors import DTypeError, ShapeError, UnsupportedError
 from ...values.arithmetic import apply, broadcast_extents, convert, copy, emit, index_value, operate
-from ...values.assemble import dtype_of_value, positions
+from ...values.assemble import dtype_of_value
 from ...values.checks import check
 from ...values.contents import as_tensor
 from ...values.equal_extents import is_open, require_positive
-from ...values.extents import Affine
 from ...values.graph import Graph, element_type
 from ...values.numbers import number_kind
 from ...values.tensors import BOOL, as_array, broadcast, cast, elementwise, reduce
@@ -107,10 +106,15 @@ def _reduce_tensor(
         return as_array(tensor) if tensor.extents else replace(tensor, weak=None, scalar=True)
     result = cast(graph, reduce(graph, combiner, tensor, axes), dtype)
     if keep:
-        one = tuple([type(e)(1) if k in axes else e for k, e in enumerate(tensor.extents)])
-        along = [k for k in range(len(one)) if k not in axes]
-        result = replace(broadcast(graph, result, one, along), order=tensor.order)
+        result = keep_axes(graph, result, tensor, axes)
     return as_array(result) if result.extents else result
+
+
+def keep_axes(graph: Graph, result: Tensor, source: Tensor, axes: Sequence[int]) -> Tensor:
+    """What reducing `source` over `axes` gave, with these as axes of length 1."""
+    one = tuple([type(e)(1) if k in axes else e for k, e in enumerate(source.extents)])
+    along = [k for k in range(len(one)) if k not in axes]
+    return replace(broadcast(graph, result, one, along), order=source.order)
 
 
 def identity_of(combiner: str, dtype: np.dtype) -> Any:
@@ -268,84 +272,6 @@ def ptp(
     refuse_out(graph, out)
     ends = [extreme(graph, combiner, a, axis, keepdims) for combiner in ("maximum", "minimum")]
     return apply(graph, np.subtract, *ends)
-
-
-# ---- places of extremes -----------------------------------------------------------------------------
-
-
-def place_of(
-    graph: Graph, combiner: str, a: Value, axis: Value | None, keepdims: Value | None, name: str
-) -> Value:
-    """The first place of an extreme, or of a NaN: the smallest index at which the array has it."""
-    if graph.island is not None:
-        raise graph.error(UnsupportedError, f"np.{name} is not supported among elements")
-    axes = axes_of(graph, a, axis)
-    require_elements(graph, a, axes, f"attempt to get {name} of an empty sequence")
-    if not extents_of(a):
-        return copy(graph, ZERO, INT)
-    where = Static(tuple(axes))
-    best = reduction(graph, combiner, a, dtype_of_value(graph, a), where, Static(True))
-    found = apply(graph, np.equal, a, best)
-    if dtype_of_value(graph, a).kind not in "biu":
-        found = apply(graph, np.logical_or, found, apply(graph, np.isnan, a))
-    dtype = _index_dtype(graph, a, axes)
-    index = _indices(graph, a, axes, dtype)
-    last = Static(dtype.type(np.iinfo(dtype).max))
-    candidates = emit(graph, ELEMENTWISE["select"], [found, index, last], (BOOL, dtype, dtype))
-    place = reduction(graph, "minimum", candidates, dtype, where, keepdims)
-    if not extents_of(place):
-        return place if dtype == INT else convert(graph, place, INT)
-    return as_array(replace(convert(graph, place, INT), order=None))  # row-major, whatever the order of `a`
-
-
-def _index_dtype(graph: Graph, a: Value, axes: tuple[int, ...]) -> np.dtype:
-    """Integers for an index: not wider than the elements beside them, as vectors of both have as many lanes."""
-    extents = [extents_of(a)[k].known for k in axes]
-    if dtype_of_value(graph, a).itemsize > 4 or any(extent is None for extent in extents):
-        return INT
-    return np.dtype(np.int32) if math.prod(e for e in extents if e is not None) < 1 << 31 else INT
-
-
-def _indices(graph: Graph, a: Value, axes: tuple[int, ...], dtype: np.dtype) -> Value:
-    """The index along the axes, counted row by row, as an array of integers of fewer or the same axes."""
-    extents = extents_of(a)
-    total: Value | None = None
-    for k in axes:
-        one = positions(graph, extents[k])
-        if dtype != INT:
-            one = convert(graph, one, dtype)
-        shape = tuple([e if m == k else Affine(1) for m, e in enumerate(extents)])
-        own = as_array(replace(broadcast(graph, as_tensor(graph, one), shape, [k]), order=None))
-        if total is not None:
-            own = apply(graph, np.add, apply(graph, np.multiply, total, _integer(extents[k], dtype)), own)
-        total = own
-    assert total is not None
-    return total
-
-
-def _integer(extent: Affine, dtype: np.dtype) -> Value:
-    value = index_value(extent)
-    return Static(dtype.type(value.value)) if isinstance(value, Static) else value
-
-
-def place_by(combiner: str, name: str, compute: Callable[..., Value] = place_of) -> Handler:
-    """np.argmax and np.argmin, and those without NaNs: `compute` does the work."""
-
-    def handler(
-        graph: Graph,
-        a: Value,
-        axis: Value | None = None,
-        out: Value | None = None,
-        keepdims: Value | None = None,
-    ) -> Value:
-        refuse_out(graph, out)
-        return compute(graph, combiner, a, axis, keepdims, name)
-
-    return handler
-
-
-argmax = handles(np.argmax, method="argmax")(place_by("maximum", "argmax"))
-argmin = handles(np.argmin, method="argmin")(place_by("minimum", "argmin"))
 
 
 # ---- truth ------------------------------------------------------------------------------------------

@@ -80,6 +80,9 @@ class Plan:
     conversion: Operation | None = None
     """What its readers convert an element by: the copy holds what they get."""
 
+    partners: tuple[Plan, ...] = ()
+    """The other buffers that the same reductions update: they are staged with it."""
+
     @property
     def kept(self) -> list[int]:
         """The axes that the copy has: not those along which the window is one element."""
@@ -213,9 +216,43 @@ def _moving(request: Request, reads: list[Access]) -> list[Access] | NestorError
 
 
 def plan_updates(request: Request, init: str = LOAD) -> Plan | NestorError:
-    """The plan for a copy that is written, or read and written."""
+    """The plan for a copy that is written, or read and written; for buffers that are reduced together, copies of all."""
     if init not in (LOAD, IDENTITY):
         return request.refuse(f'there is no init "{init}"', hint="it is load or identity")
+    plan = _plan_updates_of_one(request, init)
+    if isinstance(plan, NestorError):
+        return plan
+    partners: list[Plan] = []
+    for buffer in _reduced_together(request)[1:]:
+        partner = _plan_updates_of_one(replace(request, buffer=buffer), init)
+        if isinstance(partner, NestorError):
+            return partner
+        if not _is_same_window(partner.window, plan.window):
+            return request.refuse(
+                f'"{buffer_name(buffer)}", which is reduced together with it, is touched in another part',
+                notes=[(partner.accesses[0].op, "here")],
+            )
+        partners.append(partner)
+    return replace(plan, partners=tuple(partners))
+
+
+def _is_same_window(first: Window, second: Window) -> bool:
+    pairs = (first.origin, second.origin), (first.extents, second.extents)
+    return all(a.canonical() == b.canonical() for a, b in pairs)
+
+
+def _reduced_together(request: Request) -> list[SSAValue]:
+    """The buffer, and those that reductions in the loop update together with it, or with one of these."""
+    found = [request.buffer]
+    for buffer in found:
+        for use in buffer.uses:
+            op = use.operation
+            if isinstance(op, AccumulateOp) and is_inside(op, request.loop):
+                found += [other for other in op.memrefs if other not in found]
+    return found
+
+
+def _plan_updates_of_one(request: Request, init: str) -> Plan | NestorError:
     found = _accesses(request)
     if isinstance(found, NestorError):
         return found
@@ -231,12 +268,6 @@ def plan_updates(request: Request, init: str = LOAD) -> Plan | NestorError:
             hint="nest-prove-bounds removes the checks that cannot fail",
             notes=[(check, "this check can fail")],
         )
-    for access in own:
-        if isinstance(access.op, AccumulateOp) and len(access.op.memrefs) > 1:
-            return request.refuse(
-                "a reduction updates it together with another buffer, at the same indices",
-                notes=[(access.op, "the reduction is here")],
-            )
     if init == IDENTITY:
         return _plan_reduction(request, own)
     return _plan_written(request, own, [a for a in others if a.writes])

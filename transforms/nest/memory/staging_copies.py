@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
 from xdsl.dialects import arith
@@ -26,10 +26,36 @@ def carry_out(
 ) -> tuple[AllocOp, ForOp | None, ForOp | None]:
     """Make the copy and the loops that fill it and store it back; loops that are not needed are None.
 
-    A copy of one element needs no loop either. Where the window extends beyond the buffer the loops end at its edge,
+    A copy of one element needs no loop either. Buffers that are reduced together are copied together: it is the copy of the
+    first that is returned, and its loops. Where the window extends beyond the buffer the loops end at its edge,
     or, with tail "mask", what they do has a domain; with tail "zero" the copy is filled with zeros there.
     """
-    return _Staging(plan, space, name, tail).run()
+    stagings = [_Staging(one, space, name, tail) for one in (plan, *plan.partners)]
+    copies = [staging.allocate() for staging in stagings]
+    _redirect(stagings, copies)
+    before = [staging.begin() for staging in stagings]
+    if plan.reduction is None:
+        after = [staging.end() for staging in stagings]
+    else:
+        after = [stagings[0].add_up(plan.reduction, stagings)]
+    for staging in stagings:
+        erase_unused(staging.made)
+    return copies[0], before[0], after[0]
+
+
+def _redirect(stagings: Sequence[_Staging], copies: Sequence[AllocOp]) -> None:
+    """Let the accesses go to the copies: an update of several buffers to all of them at once."""
+    places = {access.op: staging.place(access.op) for staging in stagings for access in staging.plan.accesses}
+    for op, place in places.items():
+        assert isinstance(op, LoadOp | StoreOp | AccumulateOp)
+        for staging, copy in zip(stagings, copies, strict=True):
+            for k, operand in enumerate(op.operands):
+                if operand is staging.plan.buffer:
+                    op.operands[k] = copy.memref
+        op.set_indices(place)
+    if stagings[0].plan.conversion is not None:
+        for op in places:
+            _read_converted(op, copies[0].memref)
 
 
 class _Staging:
@@ -45,24 +71,44 @@ class _Staging:
         self.name = fresh_buffer_name(plan.loop, name or f"{buffer_name(plan.buffer)}_{suffix}")
         self.space = space
         self.made: list[Operation] = []
+        self.alloc: AllocOp
 
-    def run(self) -> tuple[AllocOp, ForOp | None, ForOp | None]:
-        plan = self.plan
-        alloc = self._allocate()
-        for access in plan.accesses:
-            self._redirect(access.op, alloc.memref)
-        before: ForOp | None = None
-        if plan.reduction is not None:
-            before = self._fill(alloc.memref, plan.reduction)
-        elif plan.loads:
-            before = self._transfer(
-                "load", self._insert_first, lambda there, here: self._load(alloc, there, here)
+    def begin(self) -> ForOp | None:
+        """Fill the copy before the iteration, where that is needed; the loop that does it."""
+        if self.plan.reduction is not None:
+            return self._fill(self.alloc.memref, self.plan.reduction)
+        if not self.plan.loads:
+            return None
+        return self._transfer("load", self._insert_first, self._load)
+
+    def end(self) -> ForOp | None:
+        """Store the copy back after the iteration, where that is needed; the loop that does it."""
+        return self._transfer("back", self._append, self._store) if self.plan.goes_back else None
+
+    def add_up(self, update: AccumulateOp, stagings: Sequence[_Staging]) -> ForOp | None:
+        """Combine what the copies hold with what the buffers hold; the loop that does it."""
+
+        def statement(there: AffineList, here: AffineList) -> list[Operation]:
+            copies = {staging.plan.buffer: staging.alloc for staging in stagings}
+            loads = [LoadOp(copies[buffer].memref, here) for buffer in self._buffers_of(update, copies)]
+            total = AccumulateOp(
+                update.combiner.data,
+                [load.result for load in loads],
+                self._buffers_of(update, copies),
+                there,
+                label=update.statement,
+                identity=update.identity,
+                combine=None if update.combine is None else update.combine.clone(),
             )
-        after: ForOp | None = None
-        if plan.goes_back:
-            after = self._transfer("back", self._append, lambda there, here: self._store(alloc, there, here))
-        erase_unused(self.made)
-        return alloc, before, after
+            return [*loads, total]
+
+        return self._transfer("back", self._append, statement)
+
+    @staticmethod
+    def _buffers_of(update: AccumulateOp, copies: Mapping[SSAValue, AllocOp]) -> list[SSAValue]:
+        """The buffers that a reduction updated before its accesses went to the copies."""
+        original = {alloc.memref: buffer for buffer, alloc in copies.items()}
+        return [original[memref] for memref in update.memrefs]
 
     def _insert_first(self, op: Operation) -> None:
         self.block.insert_op_before(op, self.first)
@@ -70,7 +116,7 @@ class _Staging:
     def _append(self, op: Operation) -> None:
         self.block.add_op(op)
 
-    def _allocate(self) -> AllocOp:
+    def allocate(self) -> AllocOp:
         source = self.plan.buffer.type
         assert isinstance(source, MemRefType)
         sizes = [size_of(self.plan.window.extents[axis], self.first) for axis in self.plan.kept]
@@ -84,18 +130,14 @@ class _Staging:
         )
         alloc.location = self.loop.location
         self._insert_first(alloc)
+        self.alloc = alloc
         return alloc
 
-    def _redirect(self, op: Operation, copy: SSAValue) -> None:
+    def place(self, op: Operation) -> AffineList:
+        """The indices of an access in the copy."""
         assert isinstance(op, LoadOp | StoreOp | AccumulateOp)
         indices = op.indices.minus(self.plan.window.origin)
-        local = AffineList.of(*(indices[axis] for axis in self.plan.kept)).canonical()
-        for k, operand in enumerate(op.operands):
-            if operand is self.plan.buffer:
-                op.operands[k] = copy
-        op.set_indices(local)
-        if self.plan.conversion is not None:
-            _read_converted(op, copy)
+        return AffineList.of(*(indices[axis] for axis in self.plan.kept)).canonical()
 
     # ---- copying ----
 
@@ -155,37 +197,26 @@ class _Staging:
         insert(loops[0])
         return loops[0]
 
-    def _load(self, alloc: AllocOp, there: AffineList, here: AffineList) -> list[Operation]:
+    def _load(self, there: AffineList, here: AffineList) -> list[Operation]:
         load, conversion = LoadOp(self.plan.buffer, there), self.plan.conversion
         if conversion is None:
-            return [load, StoreOp(load.result, alloc.memref, here, label=self.name)]
+            return [load, StoreOp(load.result, self.alloc.memref, here, label=self.name)]
         converted = type(conversion).create(
             operands=[load.result],
             result_types=[conversion.results[0].type],
             properties=dict(conversion.properties),
             attributes=dict(conversion.attributes),
         )
-        return [load, converted, StoreOp(converted.results[0], alloc.memref, here, label=self.name)]
+        return [load, converted, StoreOp(converted.results[0], self.alloc.memref, here, label=self.name)]
 
-    def _store(self, alloc: AllocOp, there: AffineList, here: AffineList) -> list[Operation]:
-        load, buffer, update = LoadOp(alloc.memref, here), self.plan.buffer, self.plan.reduction
-        if update is None:
-            label = next((a.op.statement for a in self.plan.accesses if isinstance(a.op, StoreOp)), "")
-            return [load, StoreOp(load.result, buffer, there, label=label or buffer_name(buffer))]
-        total = AccumulateOp(
-            update.combiner.data,
-            [load.result],
-            [buffer],
-            there,
-            label=update.statement,
-            identity=update.identity,
-            combine=None if update.combine is None else update.combine.clone(),
-        )
-        return [load, total]
+    def _store(self, there: AffineList, here: AffineList) -> list[Operation]:
+        load, buffer = LoadOp(self.alloc.memref, here), self.plan.buffer
+        label = next((a.op.statement for a in self.plan.accesses if isinstance(a.op, StoreOp)), "")
+        return [load, StoreOp(load.result, buffer, there, label=label or buffer_name(buffer))]
 
     def _fill(self, copy: SSAValue, update: AccumulateOp) -> ForOp | None:
         """Every element of the copy set to the identity of the reduction."""
-        zero = arith.ConstantOp(identities(update)[0])
+        zero = arith.ConstantOp(identities(update)[list(update.memrefs).index(copy)])
         zero.location = self.loop.location
         self._insert_first(zero)
         names = fresh_names(self.loop, *(f"{self.name}.init.ax{k}" for k in range(len(self.plan.kept))))

@@ -39,7 +39,7 @@ from ..refusals import optional, unless_refused
 from ..strategies import Strategy, first_of
 from .recurrences import is_recurrence, jam_rows
 from .reductions import block_rows, column_sums_in, has_many_rows, jam_sums, share_reduction
-from .row_programs import fetch_rows, rows_of, search_in_parts
+from .row_programs import fetch_rows, rows_of
 from .scans import block_long_scan, fetch_blocks, has_lanes, is_long_scan, scan_in_lanes, scan_in_waves
 from .strips import make_strips, strip_of
 from .transposes import tile_transposed
@@ -313,7 +313,6 @@ def _loop_by_loop(nest: Nest) -> bool:
             loop = sums
         share(loop, steps)
         for_threads = False
-    optional(lambda: search_in_parts(loop, machine))
     rows = rows_of(loop, machine.cpu)
     for child in list(outermost_loops(loop)):
         if child.parent is not None:  # a product before it may have taken it

@@ -14,17 +14,12 @@ A machine foresees accesses within a page. A row is about as long: its first pas
 in the cache and leave memory idle. So the later passes fetch the next row, which is worth a fifth of softmax. Rows shorter
 than a page are fetched several rows ahead; long ones (`ROW_SHARE`) stay as they are, and so do rows whose length only
 the run time knows, and buffers that fit into the cache of a core.
-
-What finds the place of a row's extreme (argmax) makes two passes; the second one reads only a part of the row, the one that
-has the extreme (`nest-search-parts`), and it is the first that fetches the next row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
-from math import isqrt, prod
-from typing import TYPE_CHECKING
+from math import prod
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr
 from xdsl.ir import Block, SSAValue
@@ -38,21 +33,13 @@ from ....dialects.affine import AffineList
 from ....dialects.attributes import NONTEMPORAL
 from ....dialects.nest import ForOp, LoadOp, StoreOp
 from ...nest.memory.prefetch import prefetch, why_not_prefetch
-from ...nest.reductions.search_parts import search_parts
 from ...nest.rewrite.steps import Steps
-from ..patterns.costs import machine_lanes
-
-if TYPE_CHECKING:
-    from .vectors import Machine
 
 AHEAD = 1 << 12
 """Minimum number of bytes to prefetch: a page."""
 
 ROW_SHARE = 8
 """The part of the second-level cache for a row of all buffers together: of longer ones the next row would not stay."""
-
-PART, FEWEST_PARTS = 8, 4
-"""Minimum number of vectors of a part in which an extreme is searched, and minimum number of parts of a row."""
 
 
 def rows_of(loop: ForOp, cpu: Cpu) -> dict[SSAValue, int]:
@@ -71,18 +58,6 @@ def rows_of(loop: ForOp, cpu: Cpu) -> dict[SSAValue, int]:
     return rows if sum(rows.values()) <= cpu.l2_bytes // ROW_SHARE else {}
 
 
-def search_in_parts(loop: ForOp, machine: Machine) -> None:
-    """Let the passes over long rows that look for the place of an extreme look at one part of the row only."""
-    for first, second in pairwise([op for op in loop.body.block.ops if isinstance(op, ForOp)]):
-        extent = first.constant_trip_count()
-        if extent is None or list(first.body.block.ops)[1:] != [first.body.block.last_op]:
-            continue
-        least = PART * machine_lanes(first, machine.cpu.vector_bits)
-        size = next((n for n in range(least, isqrt(extent * least) + 1, least) if extent % n == 0), None)
-        if size is not None and extent >= FEWEST_PARTS * size:
-            machine.steps.attempt(search_parts, first, second, parts=extent // size)
-
-
 def fetch_rows(loop: ForOp, rows: dict[SSAValue, int], steps: Steps) -> None:
     """Let the later passes over a row, which is an iteration of `loop`, fetch what the next rows read and write."""
     passes = [op for op in loop.body.block.ops if isinstance(op, ForOp)]
@@ -91,8 +66,7 @@ def fetch_rows(loop: ForOp, rows: dict[SSAValue, int], steps: Steps) -> None:
         writing = _passes_with(StoreOp, buffer, passes)
         if not (reading or writing) or _is_streamed(buffer, writing):
             continue
-        whole = [p for p in reading if not _reads_part(p, buffer, loop)]
-        at = writing[-1] if writing else (whole or reading)[min(1, len(whole or reading) - 1)]
+        at = writing[-1] if writing else reading[min(1, len(reading) - 1)]
         distance = max(1, AHEAD // size)
         if why_not_prefetch(buffer, loop, distance, at=at.label) is None:
             steps.do(prefetch, buffer, loop, distance=distance, at=at.label)
@@ -146,16 +120,6 @@ def _passes_with(kind: type, buffer: SSAValue, passes: list[ForOp]) -> list[ForO
         if any(isinstance(op, kind) and other is buffer for op, other in buffer_accesses(loop))
     ]
     return [loop for loop in found if loop.kind == "serial"] or found
-
-
-def _reads_part(one: ForOp, buffer: SSAValue, loop: ForOp) -> bool:
-    """Whether a pass reads no more of a row than what a number computed in `loop` says."""
-    return any(
-        not isinstance(value.owner, Block) and loop.is_ancestor(value.owner)
-        for op, other in buffer_accesses(one)
-        if other is buffer
-        for value in op.indices.canonical().operands
-    )
 
 
 def _is_streamed(buffer: SSAValue, passes: list[ForOp]) -> bool:

@@ -114,6 +114,10 @@ def schedule_innermost(loop: ForOp, machine: Machine, is_parallel: bool, depende
         share(loop, machine.steps)
 
 
+FEWEST_COMBINED = 5
+"""Iterations below which a reduction by a region stays one after the other."""
+
+
 def why_not_worthwhile(loop: ForOp, dependences: Dependences) -> NestorError | None:
     """Why vectors would not be faster (or cannot be made) although the order of iterations allows them."""
     patterns = access_patterns(loop)
@@ -128,8 +132,15 @@ def why_not_worthwhile(loop: ForOp, dependences: Dependences) -> NestorError | N
         return fail(loop, f"{accesses} not contiguous, and there is little to compute")
     reductions = _reductions(loop, dependences)
     for op in reductions:
-        if op.combiner.data == "custom":
-            return fail(loop, "a custom reduction combines one element after the other", notes=[(op, "here")])
+        if op.combine is None:
+            continue
+        if op.identity is None:
+            reason = "the custom combiner is not declared associative (it states no identity)"
+            return fail(loop, reason, notes=[(op, "here")])
+        if (loop.constant_trip_count() or FEWEST_COMBINED) < FEWEST_COMBINED:
+            return fail(
+                loop, "combining the lanes takes longer than the few iterations", notes=[(op, "here")]
+            )
     refusal = why_not_split(loop, 2)
     return refusal if refusal is None or reductions else why_not_split(loop, 2, "mask")
 

@@ -145,7 +145,7 @@ def columns_of(nest: ForOp, dependences: Dependences) -> list[ForOp] | None:
 def _is_sum(op, column: ForOp) -> bool:
     if not isinstance(op, AccumulateOp) or op.parent_op() is not column or op.order_name != "any":
         return False
-    if op.where is not None or op.mask is not None or op.combiner.data == "custom" or len(op.memrefs) != 1:
+    if op.where is not None or op.mask is not None or (op.combiner.data == "custom" and op.identity is None):
         return False
     moving = [k for k in range(len(op.indices)) if column.iv in op.indices[k].operands]
     return len(moving) == 1 and op.indices[moving[0]].single_value() is column.iv

@@ -84,7 +84,7 @@ def _is_total(op: Operation, one: Pass, row: ForOp) -> bool:
         return False
     if op.order_name != "any" or op.where is not None or op.mask is not None:
         return False
-    if op.combiner.data == "custom" or len(op.memrefs) != 1:
+    if op.combiner.data == "custom" and op.identity is None:
         return False
     return all(is_defined_outside(v, one.band[0]) for v in (*op.indices.operands, *op.memrefs))
 

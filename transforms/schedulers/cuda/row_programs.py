@@ -386,9 +386,9 @@ class Rows:
         steps = self.steps
         parts, combine = steps.do(privatise, warp, parts=self.team.warps)
         steps.do(remove_unit_loop, warp)
-        for buffer in dict.fromkeys(op.memrefs[0] for op in updates):
-            assert isinstance(buffer.owner, AllocOp)
-            self.shared.append(buffer.owner)
+        results = [op.memrefs for op in updates]
+        self.shared += [b.owner for buffers in results for b in buffers if isinstance(b.owner, AllocOp)]
+        for buffer in dict.fromkeys(buffers[0] for buffers in results):
             steps.do(cache_write, buffer, parts, space="local", name=f"{_stem(buffer)}_warp")
         steps.do(annotate, combine, mark="unrolled")
         return parts

@@ -69,9 +69,18 @@ def machine_lanes(loop: ForOp, vector_bits: int) -> int:
 def _element_types(loop: ForOp):
     for op in loop.body.walk():
         if isinstance(op, (StoreOp, AccumulateOp)):
-            yield op.memrefs[0].type.element_type if isinstance(op, AccumulateOp) else op.value.type  # pyright: ignore
-        elif not isinstance(op, (ForOp, arith.ConstantOp)):
+            yield from (value.type for value in (op.values if isinstance(op, AccumulateOp) else [op.value]))
+        elif not isinstance(op, (ForOp, arith.ConstantOp)) and not _is_narrowed(op):
             yield from (result.type for result in op.results)
+
+
+def _is_narrowed(op: Operation) -> bool:
+    """Whether only the low bits of an integer are used: it is computed as a narrow one."""
+    if isinstance(op, arith.IndexCastOp | arith.AddiOp | arith.SubiOp | arith.MuliOp):
+        return all(
+            isinstance(u.operation, arith.TruncIOp) or _is_narrowed(u.operation) for u in op.results[0].uses
+        )
+    return False
 
 
 def bits_of(type_) -> int:

@@ -61,7 +61,6 @@ FROM_ZERO = {
     "flatten": "loops that start elsewhere are refused: the views start at the first element",
     "online_softmax": "loops that start elsewhere are refused: their variables are indices of running maxima and sums",
     "rfactor": "loops that start elsewhere are refused: the variable is the index of an accumulator",
-    "search_parts": "loops that start elsewhere are refused: the variable is the place of the extreme",
 }
 """Primitives that refuse loops that start elsewhere than at 0: nest-...-invalid.mlir has the case."""
 
@@ -69,7 +68,6 @@ FIXED_EXTENT = {
     "rfactor": "the loop has a constant extent, that of its accumulators; a symbolic one is refused",
     "block_exponentials": "each part has terms, whose number is known; a symbolic extent is refused",
     "block_moments": "each part has as many terms, whose number is known; a symbolic extent is refused",
-    "search_parts": "parts of equal length, and numbers that count them, are known of a constant extent only",
     "beside": "the loops have known iterations, which their bounds are made of",
     "absorb": "the loop runs once; one that may run more often, or not at all, is refused",
 }

@@ -72,15 +72,15 @@ func.func @error(%n: index, %x: memref<?xf32>, %y: memref<8xf32>) {
 
 // -----
 
-func.func @pair(%x: memref<8xf32>, %k: i64, %y: memref<f32>, %z: memref<i64>) {
-  // expected-error @below {{a reduction updates it together with another buffer, at the same indices}}
+func.func @pair(%x: memref<8xf32>, %y: memref<9xf32>, %z: memref<9xf32>) {
+  // expected-error @below {{"z", which is reduced together with it, is touched in another part}}
   nest.for "i" %i = 0 to 8 {
-    %a = nest.load %x[%i] : memref<8xf32>
-    // expected-note @below {{the reduction is here}}
-    nest.accumulate "y" custom (%a, %k), (%y, %z)[] {
-    ^bb0(%b: f32, %l: i64, %c: f32, %m: i64):
-      nest.yield %c, %m : f32, i64
-    } : memref<f32>, memref<i64>
+    // expected-note @below {{here}}
+    %a = nest.load %z[%i + 1] : memref<9xf32>
+    nest.accumulate "y" custom (%a, %a), (%y, %z)[%i] {
+    ^bb0(%b: f32, %l: f32, %c: f32, %m: f32):
+      nest.yield %c, %m : f32, f32
+    } : memref<9xf32>, memref<9xf32>
   }
   func.return
 }
