@@ -22,6 +22,7 @@ from ..jit.driver.adoption import Library
 from ..jit.driver.jit import jit
 from ..jit.driver.jit_function import JitFunction
 from .bound import Bound, adopted, contents_outside, copied, held
+from .carried_options import options_for_primals, options_of
 
 if TYPE_CHECKING:
     from ..jit.driver.typed import Jitted, Kept, P, R
@@ -205,11 +206,17 @@ def push_forward(fun: Any, primals: Any, tangents: Any, aux: bool) -> Any:
 
 
 def transformed(
-    kind: str, transform: Callable[..., Any], function: Any, opens: bool = True, **options: Any
+    kind: str,
+    transform: Callable[..., Any],
+    function: Any,
+    opens: bool = True,
+    carried: Callable[[Any], dict[str, Any]] = options_of,
+    **options: Any,
 ) -> JitFunction:
     """The jitted function that calls what `transform` gives for a function; the same one for the same function.
 
-    It `opens` the arguments that `options` name, or the first: these are differentiated.
+    It `opens` the arguments that `options` name, or the first: these are differentiated. `carried` says which options of
+    nt.jit it has from a jitted function.
     """
     _check_function(kind, function)
     for name, value in options.items():
@@ -225,7 +232,7 @@ def transformed(
         made = forwarder(function, name, call, space, kind)
         setattr(made, RECIPE, Recipe(transform, function, options))
         chosen = _chosen(made, **options) if opens else ()
-        return _jitted(made, function, chosen, **options_of(function))
+        return _jitted(made, function, chosen, **carried(function))
 
     return _kept((kind, settings, _identity(function)), function, make)
 
@@ -297,11 +304,6 @@ def _kept(key: Any, function: Any, make: Callable[[], JitFunction]) -> JitFuncti
     return made
 
 
-def options_of(function: Any) -> dict[str, Any]:
-    """The options of a jitted function, for another one that calls it; none of others."""
-    return function.options() if isinstance(function, JitFunction) else {}
-
-
 def _called(
     kind: str,
     transform: Callable[..., Any],
@@ -330,7 +332,7 @@ def _called(
         text = f"def {name}({header}):\n    return _transform(_function, {', '.join(groups)}{settings})\n"
         space = {"_transform": transform, "_function": function}
         made = made_of(text, name, space, f"<nt.{kind} of {label_of(function)}")
-        return _jitted(made, function, **_shared(function))
+        return _jitted(made, function, **options_for_primals(function, len(primals), len(tangents)))
 
     key = (kind, settings, len(primals), len(tangents), _identity(function))
     return _kept(key, function, make)(*primals, *tangents)
@@ -360,7 +362,7 @@ def _forward(function: Any, kind: str, primals: tuple[Any, ...], has_aux: bool) 
         text = f"def {name}({', '.join(names)}):\n    return {call}\n"
         space = {"_transform": run_forward, "_function": function}
         made = made_of(text, name, space, f"<nt.{kind} of {label_of(function)}")
-        return _jitted(made, function, **_shared(function))
+        return _jitted(made, function, **options_for_primals(function, len(primals)))
 
     run = _kept(("forward", kind, len(primals), bool(has_aux), _identity(function)), function, make)
     outside = contents_outside(run, primals)
@@ -390,11 +392,8 @@ def _backward(
         text = f"def {name}({', '.join([*along, *given])}):\n    return {body}\n"
         space = {"_transform": transform, "_function": function}
         made = made_of(text, name, space, f"<the {what} of {label_of(function)}")
-        return _jitted(made, function, **_shared(function))
+        options = options_for_primals(function, len(primals), directions or 0)
+        options["constants"] = ()  # a pullback holds copies, which it alone reads
+        return _jitted(made, function, **options)
 
     return _kept((what, len(primals), bool(has_aux), _identity(function)), function, make)
-
-
-def _shared(function: Any) -> dict[str, Any]:
-    """The options of a jitted function that do not name its parameters."""
-    return {k: v for k, v in options_of(function).items() if k not in ("static_argnames", "constants")}

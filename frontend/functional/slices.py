@@ -11,6 +11,7 @@ from ..interface.axes import AXES, wrong_axis
 from ..interface.errors import DTypeError
 from ..interface.forwarders import label_of
 from ..interface.inside import inside
+from .carried_options import options_for_slices
 from .derivatives import transformed
 
 if TYPE_CHECKING:
@@ -42,7 +43,15 @@ def vmap(fun: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Jitted[P, 
     for word, axes in (("in_axes", in_axes), ("out_axes", out_axes)):
         if (wrong := wrong_axis(plain(axes))) is not None:
             raise DTypeError(f"nt.vmap of {label_of(fun)}: {word} has {wrong} in it", hint=AXES)
-    return transformed("vmap", vmap, fun, in_axes=plain(in_axes), out_axes=plain(out_axes))
+    axes = plain(in_axes)
+    return transformed(
+        "vmap",
+        vmap,
+        fun,
+        carried=lambda function: options_for_slices(function, axes),
+        in_axes=axes,
+        out_axes=plain(out_axes),
+    )
 
 
 def plain(axes: Any) -> Any:

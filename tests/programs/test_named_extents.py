@@ -221,17 +221,7 @@ def test_pickles_keep_what_was_said():
         assert again.given_options()["dynamic"] == EIGHTS
         with pytest.raises(nt.NestorError, match="declared as n"):
             again(np.ones(9))
-    assert "dynamic" not in nt.jit(scaled, dynamic=EIGHTS).options() or NAMED.options()["dynamic"] is None
     assert pickle.loads(pickle.dumps(nt.dim("n", max=3))) == nt.dim("n", max=3)
-
-
-def test_derivatives_are_told_of_their_own_axes():
-    compiled = nt.jit(lambda x: (x**2).sum(), dynamic={"x": {0: nt.dim("n", max=10)}})
-    np.testing.assert_array_equal(nt.grad(compiled)(np.ones(20)), np.full(20, 2.0))
-    named = nt.jit(nt.grad(compiled), dynamic={"x": {0: nt.dim("n", max=10)}})
-    np.testing.assert_array_equal(named(np.ones(5)), np.full(5, 2.0))
-    with pytest.raises(nt.NestorError, match="declared as n"):
-        named(np.ones(20))
 
 
 def test_lowering_for_specs():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from ....dialects.tracebacks import boundary
 from ...interface.errors import DTypeError
-from .jit_function import JitFunction
+from .jit_function import MAKERS, JitFunction
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -48,8 +48,14 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
         raise DTypeError(f"nt.jit has no option '{unknown[0]}'", hint=f"its options: {', '.join(known)}")
     if function is None:
         return boundary(lambda f: jit(f, **options))
-    if options.get("target") == "cuda":
-        from .cuda_call import CudaFunction
+    make = _for_cuda if options.get("target") == "cuda" else JitFunction
+    return make(function, **options)
 
-        return CudaFunction(function, **options)
-    return JitFunction(function, **options)
+
+def _for_cuda(function: Callable[..., Any], **options: Any) -> JitFunction:
+    from .cuda_call import CudaFunction
+
+    return CudaFunction(function, **options)
+
+
+MAKERS["cuda"] = _for_cuda

@@ -82,6 +82,9 @@ LONG = 1e-4
 MOST_INPUTS = 16
 """Maximum number of programs for one kind of arguments whose arrays from outside are looked at for a call."""
 
+MAKERS: dict[str, Callable[..., JitFunction]] = {}
+"""What makes functions for a target that has a class of its own (`jit.py`)."""
+
 PATIENCE = 32
 """Compile the native call wrapper after this many calls of a specialisation."""
 
@@ -389,27 +392,31 @@ class JitFunction(Specialiser, CallArguments, Pickled):
         return self if instance is None else MethodType(self, instance)
 
     def options(self) -> dict[str, Any]:
-        """The options that it was made with, for another function that calls it: axes of ours that have names are not those
-        of its arguments."""
+        """The options that it was made with, for another function that is made of it: all but `fallback`, which is to the
+        plain function."""
+        profiles = self._profiles
         return {
             "target": self.target,
-            "dynamic": self.dynamic,
+            "dynamic": self.dynamic if self._axes is None else self._dynamic_given,
             "static_argnames": tuple(sorted(self._static)),
             "fastmath": self.fastmath,
             "strict": self.strict,
             "boundscheck": self.boundscheck,
             "constants": tuple(sorted(self._constants)),
             "machine": self.machine,
+            "profile": profiles is not None and profiles.is_watching,
+            "hot_sizes": profiles is not None and profiles.counts_sizes,
         }
 
     def for_target(self, target: str) -> JitFunction:
-        """The same function for another target."""
+        """The same function for another target. Raises DTypeError where that has not its options."""
         return self.again(target=target)
 
     def again(self, **others: Any) -> JitFunction:
         """The same function with other options."""
-        own = {} if self._axes is None else {"dynamic": self._dynamic_given}
-        return JitFunction(self.function, **{**self.options(), **own, **others})
+        mode = None if self._fallback is None else self._fallback.mode
+        options = {**self.options(), "fallback": mode, **others}
+        return MAKERS.get(options["target"], JitFunction)(self.function, **options)
 
     def __repr__(self) -> str:
         return f"<nt.jit of {getattr(self.function, '__qualname__', self.function)}>"

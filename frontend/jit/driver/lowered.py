@@ -16,7 +16,7 @@ from ...interface.structures import Again, Seen, Structure
 from ..call.invoke import Invocation
 from ..specialise import progress
 from ..specialise.arguments import Default
-from ..specialise.specialiser import COMPILING
+from ..specialise.specialiser import COMPILING, be_strict
 from .adoption import LeavesOfLibrary
 from .refused_program import Refused
 
@@ -137,13 +137,18 @@ class Lowered(OneValue):
         `schedule` takes the place of the automatic one: what `nt.schedule` or `low.schedule` gave, the path of a
         file, or the text of a schedule. `arch` ("sm_90") is what target "cuda" compiles for where no GPU is there to
         say: the result is a `CompiledCuda`, to look at and to keep. Raises NestorError, which names the step, where a
-        schedule is not legal here, and where there is no GPU and no `arch`.
+        schedule is not legal here, and where there is no GPU and no `arch`; UnsupportedError for what `strict` of the
+        function makes an error.
         """
+        from ....dialects.remarks import listening
         from ..specialise.stages import build
 
         name, chosen, wanted = self.program.name, _sequences(schedule), target or self.owner.target
-        with COMPILING, progress.shown(name):
+        said = list(self.program.remarks)
+        with COMPILING, progress.shown(name), listening(said.append):
             kernel, engine = build(self.program.module, name, wanted, chosen, arch, self.owner.machine)
+        if self.owner.strict:
+            be_strict(said, also_slow=self.owner.strict == "fast")
         make = CompiledCuda if wanted == "cuda" else Compiled
         return make(self.owner, self.program, kernel, engine, wanted, chosen)
 

@@ -128,7 +128,8 @@ def _explain(
     watches: list[Any] = []
     token = WATCHES.set(watches)
     try:
-        function.for_target("interp")(*map(_on_host, args), **{k: _on_host(v) for k, v in kwargs.items()})
+        plain = function.again(target="interp", profile=False, hot_sizes=False, fallback=None)
+        plain(*map(_on_host, args), **{k: _on_host(v) for k, v in kwargs.items()})
     except Exception as error:
         raise NonFiniteError(
             f"{where} is {what}", hint=f"the interpreter cannot say where it arose: {error}"

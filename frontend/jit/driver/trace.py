@@ -52,6 +52,9 @@ class TracedFunction(JitFunction):
     def _source(self) -> Any:
         return self.traced
 
+    def again(self, **others: Any) -> JitFunction:
+        return TracedFunction(self.traced, **{**self.options(), **others})
+
     def __repr__(self) -> str:
         return f"<nt.trace of {getattr(self.traced, '__qualname__', self.traced)}>"
 

@@ -283,7 +283,7 @@ class Specialiser(fast_call.NativeCallable):
                 hint="print around the call, or return the values and assign them there",
             )
         if self.strict:
-            _be_strict(program.remarks, also_slow=self.strict == "fast")
+            be_strict(program.remarks, also_slow=self.strict == "fast")
         if request is not None:
             family = without_extents(program.arguments)
             is_rigid = family not in rigid and family in self._rigid
@@ -662,7 +662,7 @@ def _too_many(most: int) -> str:
     )
 
 
-def _be_strict(remarks: Sequence[Diagnostic], also_slow: bool) -> None:
+def be_strict(remarks: Sequence[Diagnostic], also_slow: bool) -> None:
     """Raise the first warning (that Python runs a part) as an error, the others as notes; remarks too if `also_slow`."""
     said = [r for r in remarks if also_slow or r.severity == "warning"]
     if not said:
