@@ -160,7 +160,8 @@ def is_spread(value: Any, objects: bool = False) -> bool:
 
 
 def _is_run_time(value: Any, objects: bool) -> bool:
-    return isinstance(value, np.ndarray | Spec | ScalarSpec) or is_spread(value, objects)
+    is_array = isinstance(value, np.ndarray | Spec | ScalarSpec) or hasattr(type(value), "__dlpack__")
+    return is_array or is_spread(value, objects)
 
 
 def spread(

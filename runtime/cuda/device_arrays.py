@@ -21,23 +21,45 @@ _CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13
 """Kinds of devices that DLPack numbers."""
 
 
-def adopt(cupy: Any, value: Any) -> Any:
+def adopt(cupy: Any, value: Any, name: str = "") -> Any:
     """An argument of a call as a CuPy or NumPy array, without a copy; what no library knows as an array stays as it is.
 
     Arrays of a GPU come by `__dlpack__` or `__cuda_array_interface__` (PyTorch, JAX, Numba); those in host
-    memory by `__dlpack__`.
+    memory by `__dlpack__`. Errors say that it is argument `name`, where one is given.
     """
     if isinstance(value, (cupy.ndarray, np.ndarray, np.generic, type)):
         return value
     if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
-        return _by_dlpack(cupy, value)
+        return _by_dlpack(cupy, value, name)
     if hasattr(value, "__cuda_array_interface__"):
         return cupy.asarray(value)
     return value
 
 
-def _by_dlpack(cupy: Any, value: Any) -> Any:
-    kind = int(value.__dlpack_device__()[0])
+def is_elsewhere(value: Any) -> bool:
+    """Whether a value is an array of another library that is not in host memory."""
+    if isinstance(value, (np.ndarray, np.generic, type)):
+        return False
+    if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
+        return int(value.__dlpack_device__()[0]) not in (_CPU, _CUDA_HOST)
+    return hasattr(value, "__cuda_array_interface__")
+
+
+def check_is_here(cupy: Any, array: Any, name: str) -> None:
+    """Raise NestorError for an array of another device than CuPy's current one, on which kernels run."""
+    if isinstance(array, cupy.ndarray) and array.device.id != (here := cupy.cuda.runtime.getDevice()):
+        raise _on_other_device(f"argument '{name}'", array.device.id, here)
+
+
+def _on_other_device(what: str, there: int, here: int) -> NestorError:
+    return NestorError(
+        f"{what} is on GPU {there}, and the current device, which would run the kernels, is GPU {here}",
+        hint=f"call it under `with cupy.cuda.Device({there}):`, with all arrays there, or copy the array to GPU {here}",
+    )
+
+
+def _by_dlpack(cupy: Any, value: Any, name: str) -> Any:
+    kind, number = map(int, value.__dlpack_device__())
     what = f"{type(value).__module__}.{type(value).__name__}"
     take = {
         _CPU: np.from_dlpack,
@@ -45,16 +67,20 @@ def _by_dlpack(cupy: Any, value: Any) -> Any:
         _CUDA: cupy.from_dlpack,
         _CUDA_MANAGED: cupy.from_dlpack,
     }
+    of = f"argument '{name}', " if name else ""
     if kind not in take:
         raise NestorError(
-            f"a {what} on a device of kind {kind} (DLPack's number) is neither on a CUDA device nor in host memory",
+            f"{of}a {what} on a device of kind {kind} (DLPack's number) is neither on a CUDA device nor in host memory",
             hint="move it to the GPU first",
         )
+    here = cupy.cuda.runtime.getDevice()
+    if kind == _CUDA and number != here:
+        raise _on_other_device(f"{of}a {what}" if of else f"a {what}", number, here)
     try:
         return take[kind](value)
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
         raise NestorError(
-            f"this {what} cannot be used without a copy: {error}",
+            f"{of}this {what} cannot be used without a copy: {error}",
             hint="a tensor that records gradients has to be detached; complex numbers are not supported",
         ) from error
 

@@ -12,7 +12,7 @@ becomes, for float32 arrays of 1000 elements in row-major order,
 
 Extents, strides, sizes of grids and whether addresses are aligned are those of the signature: a plan is for calls that have
 the same ones (`Described`), which its caller makes sure of. Numbers given to the program stay parameters. A program that
-decides something by a number, reads elements back, or has checks to wait for has no plan.
+decides something by such a number, reads elements back, or has checks to wait for has no plan.
 """
 
 from __future__ import annotations
@@ -80,6 +80,10 @@ class _Number:
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _unknown  # pyright: ignore[reportAssignmentType]
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
+    def astype(self, kind: _Lifted) -> _Number:
+        """The number converted as NumPy's scalars are."""
+        return _Number(f"{self.text}.astype({kind.name})")
+
 
 class _Recorder:
     """A device that writes down what it is told to do."""
@@ -120,8 +124,13 @@ class _Recorder:
         return name
 
 
-def plan_of(host: HostPlan, arguments: Sequence[Described | type]) -> Callable[..., None] | None:
-    """What queues the program on a device, given arguments of this signature: arrays, and for a type numbers of it.
+VARIES: Any = object()
+"""Instead of an argument: a number that is another one in each call."""
+
+
+def plan_of(host: HostPlan, arguments: Sequence[Any]) -> Callable[..., None] | None:
+    """What queues the program on a device, given arguments of this signature: `Described` arrays, numbers that are the same
+    in all calls, and VARIES for others.
 
     None where the program is not the same for all calls of the signature.
     """
@@ -129,13 +138,14 @@ def plan_of(host: HostPlan, arguments: Sequence[Described | type]) -> Callable[.
     names = [f"a{k}" for k in range(len(arguments))]
     try:
         values = [
-            _described(argument, name) if isinstance(type_, MemRefType) else _number(type_, name)
+            _described(argument, name) if isinstance(type_, MemRefType) else _number(argument, type_, name)
             for argument, name, type_ in zip(arguments, names, host.parameters, strict=True)
         ]
         scalars = _symbolic({f"np_{name}": kind for name, kind in SCALARS_BY_NAME.items()}, recorder)
         scalars = {name.removeprefix("np_"): kind for name, kind in scalars.items()}
         packers = {name: packer_of(one, scalars) for name, one in host.cuda.signatures.items()}
-        host.record(recorder, packers, _symbolic(scalar_eval.NAMESPACE, recorder), values)
+        functions = _symbolic({**scalar_eval.NAMESPACE, "int": int}, recorder)
+        host.record(recorder, packers, functions, values)
     except (NotPlanned, TypeError):
         return None
     lines = recorder.lines or ["pass"]
@@ -154,17 +164,19 @@ def plan_of(host: HostPlan, arguments: Sequence[Described | type]) -> Callable[.
     return namespace["planned"]
 
 
-def _described(argument: Described | type, name: str) -> Described:
+def _described(argument: Any, name: str) -> Described:
     if not isinstance(argument, Described):
         raise NotPlanned
     argument.text = name
     return argument
 
 
-def _number(type_: Any, name: str) -> _Number:
+def _number(argument: Any, type_: Any, name: str) -> Any:
+    if argument is not VARIES:
+        return scalar_eval.scalar(argument, type_)
     kind = scalar_eval.type_name(type_)
-    if kind not in ("f32", "f64"):
-        raise NotPlanned  # an integer may be an extent, or need 64 bits
+    if kind not in ("f32", "f64", "i32", "i64"):
+        raise NotPlanned
     return _Number(f"{kind}({name})")
 
 
@@ -172,14 +184,14 @@ class _Lifted:
     """A function of scalars that makes an expression of numbers that are not known; a type of NumPy is one still."""
 
     def __init__(self, name: str, function: Callable[..., Any], recorder: _Recorder):
-        self._name, self._function, self._recorder = name, function, recorder
+        self.name, self._function, self._recorder = name, function, recorder
         if isinstance(function, type) and issubclass(function, np.generic):
             self.dtype = np.dtype(function)
 
     def __call__(self, *arguments: Any) -> Any:
         if not any(isinstance(a, _Number) for a in arguments):
             return self._function(*arguments)
-        return _Number(f"{self._name}({', '.join(map(self._recorder.text, arguments))})")
+        return _Number(f"{self.name}({', '.join(map(self._recorder.text, arguments))})")
 
 
 def _symbolic(names: Mapping[str, Any], recorder: _Recorder) -> dict[str, Any]:

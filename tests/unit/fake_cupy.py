@@ -39,6 +39,7 @@ class Array:
     """An array of the device."""
 
     def __init__(self, shape, dtype=float, memptr=None, strides=None):
+        self.number = MODULE.device
         if memptr is None:
             self.host = np.empty(shape, dtype)
         else:
@@ -48,16 +49,23 @@ class Array:
     @classmethod
     def of(cls, host: np.ndarray) -> Array:
         array = object.__new__(cls)
-        array.host = host
+        array.host, array.number = host, MODULE.device
         return array
 
     def __array__(self, *_, **__):
         raise TypeError("Implicit conversion to a NumPy array is not allowed")
 
+    def __dlpack__(self, **_):
+        raise AssertionError("nobody asks CuPy for memory of the device")
+
+    def __dlpack_device__(self):
+        return 2, self.number
+
     def __array_function__(self, function, _, args, kwargs):
         plain = [a.host if isinstance(a, Array) else a for a in args]
         return Array.of(function(*plain, **kwargs))
 
+    device = property(lambda self: types.SimpleNamespace(id=self.number))
     shape = property(lambda self: self.host.shape)
     strides = property(lambda self: self.host.strides)
     dtype = property(lambda self: self.host.dtype)
@@ -88,6 +96,12 @@ class Array:
     def item(self):
         MODULE.wait()
         return self.host.item()
+
+    def __int__(self):
+        return int(self.item())
+
+    def __bool__(self):
+        return bool(self.item())
 
     def get(self, out=None):
         MODULE.wait()

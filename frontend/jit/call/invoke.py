@@ -118,6 +118,8 @@ class Invocation:
     def assembled(self, stored: Sequence[Any], values: Sequence[Any]) -> Any:
         """The results of a call without `out`, once the kernel has filled the arrays `stored`."""
         names = self._with_told(self.names, stored) if self.told else self.names
+        if self.integers:
+            names = {**names, **{k: values[k] for k in self.integers}}
         return self._assemble(self.program.results, self._in_order(stored), {}, values, names, [])
 
     # ---- results that the program allocates, integers that it tells -----------------------------------

@@ -1,7 +1,8 @@
 """Calls of programs for a GPU: arrays of the device come in and go out without copies, NumPy's are copied.
 
-A call with an array of the device (CuPy's, or by DLPack any other) has CuPy arrays as results, and scalars as CuPy arrays of
-rank 0: nothing waits for the device. A call with NumPy arrays only has NumPy's results.
+A call with an array of the device has results of its kind (CuPy's, PyTorch's, or of a library of the array API standard),
+and scalars as arrays of rank 0: nothing waits for the device. A call with NumPy arrays only has NumPy's results. Arrays of
+another device than the current one are refused.
 """
 
 from __future__ import annotations
@@ -12,10 +13,13 @@ from typing import Any
 import numpy as np
 
 from ....dialects.tracebacks import boundary
+from ....lowering.abi.kernel_signature import LARGEST_SMALL
 from ....runtime.cuda.device_arrays import ALIGNMENT, fresh
 from ...interface.argument_types import ArgumentType
 from ..call.invoke import Invocation
+from ..specialise.arguments import Default, key_of, overlaps
 from .adoption import Adoption, adoption
+from .device_adoption import device_adoption
 from .device_calls import (
     DeviceInvocation,
     adopted,
@@ -29,6 +33,13 @@ from .jit_function import MAX_SIGNATURES, JitFunction
 from .nan_watch import is_watched
 from .plain_calls import is_plain
 
+INTEGERS = (int, np.int32, np.int64)
+VARYING = (*INTEGERS, float, np.float32, np.float64)
+"""Types of numbers that a plan takes as they come, where nothing is decided by them."""
+
+MOST_VALUES = 64
+"""Maximum number of plans for values of integers that decide something, for calls that are alike otherwise."""
+
 
 class CudaFunction(JitFunction):
     """A jitted function whose target is `cuda`.
@@ -39,58 +50,114 @@ class CudaFunction(JitFunction):
 
     def __init__(self, function: Callable[..., Any], **options: Any):
         super().__init__(function, **options)
-        self._planned: dict[Any, PlannedCall | None] = {}
+        self._planned: dict[Any, PlannedCall | ByValue | None] = {}
+
+    def _take_signature(self) -> None:
+        super()._take_signature()
+        by_name = [p.name for p in self.signature.parameters.values() if p.kind == p.POSITIONAL_OR_KEYWORD]
+        self._places = {name: self._names.index(name) for name in by_name}
 
     @boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         self._look_again()
+        if is_plain(self.function):
+            return super().__call__(*args, **kwargs)
         cupy = loaded_cupy()
-        is_planned = not kwargs and cupy is not None and not (is_plain(self.function) or is_watched())
-        key = self._plan_key(cupy, args) if is_planned else None
-        if key is not None:
-            found = self._planned.get(key, _NEW)
-            if found is not None and found is not _NEW and found.is_valid(self):
-                self._hits += 1
-                return found(args)
-            if found is _NEW:
-                return self._call_and_plan(cupy, key, args)
-        if not is_plain(self.function):
+        taken = None if cupy is None else device_adoption(self, cupy, args, kwargs)
+        if taken is None:
+            return self._answered(cupy, args, kwargs)
+        try:
+            result = self._answered(cupy, taken.args, taken.kwargs)
+        finally:
+            taken.note_writes(self._written if self._has_out else {*self._written, "out"})
+        return taken.results(result)
+
+    def _answered(self, cupy: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """A call whose arrays of the device are CuPy's, by its plan where there is one."""
+        values = None if cupy is None or is_watched() else self._in_order(args, kwargs)
+        key = None if values is None else self._plan_key(cupy, values)
+        if values is None or key is None:
             check_device()
+            return super().__call__(*args, **kwargs)
+        found: Any = self._planned.get(key, _NEW)
+        if type(found) is ByValue:
+            found = found.plans.get(_integers(values), _NEW if len(found.plans) < MOST_VALUES else None)
+        if found is _NEW:
+            return self._call_and_plan(cupy, args, kwargs)
+        if found is not None and found.is_valid(self):
+            try:
+                result = found(values)
+            except OverflowError:  # a number that a kernel takes in fewer bits: the general call says which
+                return super().__call__(*args, **kwargs)
+            self._hits += 1
+            return result
+        check_device()
         return super().__call__(*args, **kwargs)
 
     def _forget_all(self) -> None:
         super()._forget_all()
         self._planned.clear()
 
-    def _plan_key(self, cupy: Any, args: Sequence[Any]) -> Any:
-        """What decides what a call with these arguments does; None for calls that have no plan."""
-        if self._writes() or not self._plain or not self._required <= len(args) <= len(self._names):
+    def _in_order(self, args: tuple, kwargs: dict[str, Any]) -> Sequence[Any] | None:
+        """The arguments by the order of the parameters, defaults marked; None for calls that have no plan."""
+        count, names = len(args), self._names
+        if not self._plain or self._spreads or count > len(names):
             return None
-        parts: list[Any] = [cupy.cuda.runtime.getDevice()]
-        for arg in args:
-            kind = type(arg)
-            if kind is cupy.ndarray:
-                parts += (arg.shape, arg.strides, arg.dtype, arg.data.ptr % ALIGNMENT)
-            elif kind is float:
-                parts.append(float)
-            elif arg is None:
-                parts.append(None)
+        if not kwargs:
+            return (*args, *self._defaults[count:]) if count >= self._required else None
+        values = [*args, *self._defaults[count:]]
+        given = {self._places.get(name, -1) for name in kwargs}
+        if min(given) < count or not given.issuperset(range(count, self._required)):
+            return None  # `out`, or a call that does not fit
+        for name, value in kwargs.items():
+            values[self._places[name]] = value
+        return values
+
+    def _plan_key(self, cupy: Any, values: Sequence[Any]) -> Any:
+        """What decides what a call with these arguments does, but for values of numbers; None for calls without a plan."""
+        array = cupy.ndarray
+        here = cupy.cuda.runtime.getDevice()
+        parts: list[Any] = [here]
+        for name, value in zip(self._names, values, strict=True):
+            kind = type(value)
+            if kind is array:
+                if value.device.id != here:
+                    return None  # refused
+                parts += (value.shape, value.strides, value.dtype, value.data.ptr % ALIGNMENT)
+            elif kind is Default:
+                parts.append(Default)
+            elif kind in (bool, str) or value is None or name in self._static or name in self._baked:
+                parts.append((kind, key_of(value)))
+            elif kind in VARYING:
+                parts.append((kind, kind not in INTEGERS or abs(int(value)) < LARGEST_SMALL))
             else:
                 return None
+        if self._writes():
+            parts.append(overlaps(descriptions([v for v in values if type(v) is array])))
         return tuple(parts)
 
-    def _call_and_plan(self, cupy: Any, key: Any, args: tuple) -> Any:
+    def _call_and_plan(self, cupy: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         """Answer a call of a new kind; the next ones like it follow a plan, if there is one."""
         check_device()
-        result = super().__call__(*args)
-        names, values, _ = self._leaves(args, {})
-        invocation = self._invocations.get(self._signature_key(names, values))
+        result = super().__call__(*args, **kwargs)
+        values = self._in_order(args, kwargs)
+        key = None if values is None else self._plan_key(cupy, values)
+        if values is None or key is None:  # more is known of the function now
+            return result
+        invocation = self._invocations.get(self._signature_key(self._names, values))
         if len(self._planned) >= MAX_SIGNATURES:
             self._planned.clear()
-        has_numbers = any(type(arg) is float for arg in args)
-        is_by_value = has_numbers and bool(self._static or self._baked)
-        if invocation is not None and not is_by_value and not self._writes():
-            self._planned[key] = PlannedCall.of(cupy, invocation, values, len(args))
+        if invocation is None or invocation.touches:
+            return result
+        plan = self._planned.get(key)
+        if plan is None:
+            plan = PlannedCall.of(cupy, invocation, values)
+        if plan is None and (integers := _integers(values)):
+            first = PlannedCall.of(cupy, invocation, values, is_by_value=True)
+            plan = None if first is None else ByValue({integers: first})
+        elif type(plan) is ByValue:
+            plan.plans[_integers(values)] = PlannedCall.of(cupy, invocation, values, is_by_value=True)
+        self._planned[key] = plan
         return result
 
     def _adoption(self, args: tuple, kwargs: dict[str, Any]) -> Adoption | None:
@@ -99,7 +166,7 @@ class CudaFunction(JitFunction):
 
     def _leaves(self, args: tuple, kwargs: dict[str, Any]) -> tuple[list[str], list[Any], list[str | None]]:
         names, values, groups = super()._leaves(args, kwargs)
-        return names, adopted(values), groups
+        return names, adopted(names, values), groups
 
     def _signature_key(self, names: Sequence[str], values: Sequence[Any]) -> Any:
         return (is_on_device(values), super()._signature_key(names, descriptions(values)))
@@ -114,7 +181,7 @@ class CudaFunction(JitFunction):
 
 
 class PlannedCall:
-    """A call of which everything is known but the addresses of arrays and the values of floats."""
+    """A call of which everything is known but the addresses of arrays, and the values of numbers that decide nothing."""
 
     def __init__(
         self,
@@ -122,13 +189,11 @@ class PlannedCall:
         cupy: Any,
         launch: Callable[..., None],
         outputs: Sequence[tuple[tuple[int, ...], np.dtype]],
-        values: Sequence[Any],
         count: int,
     ):
         self._invocation = invocation
         self._cupy = cupy
         self._launch = launch
-        self._defaults = tuple(values[count:])
         self._passed = invocation.passed
         self._takes_all = invocation.passed == list(range(count))
         program = invocation.program
@@ -141,42 +206,64 @@ class PlannedCall:
         )
 
     @classmethod
-    def of(cls, cupy: Any, invocation: Invocation, values: Sequence[Any], count: int) -> PlannedCall | None:
-        """The plan of calls like one that was answered by `invocation`; None where they have none."""
-        if (
-            not isinstance(invocation, DeviceInvocation)
-            or invocation.shapes is None
-            or invocation.has_complex
-        ):
+    def of(
+        cls, cupy: Any, invocation: Invocation, values: Sequence[Any], is_by_value: bool = False
+    ) -> PlannedCall | None:
+        """The plan of calls like one that was answered by `invocation`, with the same integers if `is_by_value`; None where
+        they have none."""
+        if not isinstance(invocation, DeviceInvocation) or invocation.has_complex:
+            return None
+        try:  # without the values of integers
+            names = {
+                **invocation.names,
+                **({k: values[k] for k in invocation.integers} if is_by_value else {}),
+            }
+            shapes = invocation._shapes(names)
+        except KeyError:
             return None
         passed = [values[k] for k in invocation.passed]
         if not all(
-            type(v) is float or (isinstance(v, cupy.ndarray) and invocation.addressable(v)) for v in passed
+            type(v) in (*VARYING, bool) or (isinstance(v, cupy.ndarray) and invocation.addressable(v))
+            for v in passed
         ):
             return None
         arguments, _ = invocation._arguments(values)
-        stored, _ = invocation._buffers(invocation.shapes, None, values)
-        launch = invocation.kernel.plan(cupy, [*arguments, *stored])
+        stored, _ = invocation._buffers(shapes, None, values)
+        varying = [kind for kind in VARYING if not is_by_value or kind not in INTEGERS]
+        varies = [type(v) in varying for v in (*passed, *stored)]
+        launch = invocation.kernel.plan(cupy, [*arguments, *stored], varies)
         if launch is None:
             return None
-        return cls(invocation, cupy, launch, [(array.shape, array.dtype) for array in stored], values, count)
+        return cls(invocation, cupy, launch, [(array.shape, array.dtype) for array in stored], len(values))
 
     def is_valid(self, function: JitFunction) -> bool:
         """Whether the globals that were compiled in have the values they had."""
         return not self._captured or function._still_valid(self._invocation.program)
 
-    def __call__(self, args: Sequence[Any]) -> Any:
+    def __call__(self, values: Sequence[Any]) -> Any:
         """Queue the kernels; the results."""
         cupy, invocation = self._cupy, self._invocation
         if self._is_array and self._takes_all:
             result = fresh(cupy, *self._outputs[0])
-            self._launch(*args, result)
+            self._launch(*values, result)
             return result
-        values = (*args, *self._defaults)
         stored = [fresh(cupy, shape, dtype) for shape, dtype in self._outputs]
-        self._launch(*[values[k] for k in self._passed], *stored)
+        orders = invocation.orders
+        passed = [values[k].transpose(orders[k]) if k in orders else values[k] for k in self._passed]
+        self._launch(*passed, *stored)
         return invocation.assembled(stored, values)
 
 
 _NEW: Any = object()
 """Instead of a plan: no call like this one has been made."""
+
+
+class ByValue:
+    """Instead of a plan: what is done depends on the values of integers, and there is a plan for each."""
+
+    def __init__(self, plans: dict[Any, PlannedCall | None]):
+        self.plans = plans
+
+
+def _integers(values: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple([v for v in values if type(v) in INTEGERS])

@@ -8,15 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from ....runtime.cuda.device_arrays import adopt, described, fresh
+from ....runtime.cuda.device_arrays import adopt, check_is_here, described, fresh
 from ...interface.argument_types import ArgumentType
 from ..call.invoke import Invocation
 
 
-def adopted(values: Sequence[Any]) -> list[Any]:
-    """The leaves of a call, arrays of other libraries as CuPy's or NumPy's; as they are where there is no CuPy."""
+def adopted(names: Sequence[str], values: Sequence[Any]) -> list[Any]:
+    """The leaves of a call, arrays of other libraries as CuPy's or NumPy's; as they are where there is no CuPy.
+
+    Raises NestorError for arrays of another device than the current one.
+    """
     cupy = loaded_cupy()
-    return list(values) if cupy is None else [adopt(cupy, value) for value in values]
+    if cupy is None:
+        return list(values)
+    found = [adopt(cupy, value, name) for name, value in zip(names, values, strict=True)]
+    for name, array in zip(names, found, strict=True):
+        check_is_here(cupy, array, name)
+    return found
 
 
 def is_on_device(values: Sequence[Any]) -> bool:

@@ -83,6 +83,11 @@ class Namespace(HostArrays):
         """The array of rank 0 for a NumPy scalar."""
         return self.result_of(np.asarray(scalar))
 
+    def device_result_of(self, array: Any) -> Any:
+        """A copy of a CuPy array as an array of the library; CuPy's own where the library takes none."""
+        take = getattr(self.space, "from_dlpack", None)
+        return array if take is None else take(array.copy())
+
     def _otherwise(self, value: Any) -> np.ndarray | None:
         """What DLPack has no type for (bfloat16), to be read only: it may be a copy."""
         try:

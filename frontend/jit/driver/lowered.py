@@ -17,7 +17,7 @@ from ..call.invoke import Invocation
 from ..specialise import progress
 from ..specialise.arguments import Default
 from ..specialise.specialiser import COMPILING, be_strict
-from .adoption import LeavesOfLibrary
+from .adoption import Adoption, LeavesOfLibrary, adoption
 from .refused_program import Refused
 
 if TYPE_CHECKING:
@@ -269,7 +269,7 @@ class Compiled(OneValue):
         return export_c(self, folder, name, threads, cc)
 
     def _call(self, kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        adopted = self._owner._adoption(args, kwargs)
+        adopted = self._adoption(args, kwargs)
         if adopted is None:
             return self._call_plain(kernel, args, kwargs)
         try:
@@ -288,7 +288,7 @@ class Compiled(OneValue):
         if call is None:
             raise self._changed("an array from outside")
         names, values, groups = call
-        values = self._adopted(values)
+        values = self._adopted(names, values)
         _check_constants(self.program.arguments, values)
         types = self._owner._types(names, self._described(values), groups)
         extents = binding(self.program.arguments, types) if _agree(self.program.arguments, types) else None
@@ -332,7 +332,10 @@ class Compiled(OneValue):
 
     # What arrays of a call are: here NumPy's.
 
-    def _adopted(self, values: list[Any]) -> list[Any]:
+    def _adoption(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Adoption | None:
+        return adoption(self._owner, args, kwargs)
+
+    def _adopted(self, names: list[str], values: list[Any]) -> list[Any]:
         return values
 
     def _described(self, values: list[Any]) -> list[Any]:
@@ -383,12 +386,32 @@ def _unpickled(data: bytes) -> Compiled | Refused:
 class CompiledCuda(Compiled):
     """A specialisation compiled for a GPU; calling it needs one, looking at it does not."""
 
-    def _adopted(self, values: list[Any]) -> list[Any]:
+    def _call(self, kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call; results are in the kind of the first array of the device."""
+        from .device_adoption import device_adoption
+        from .device_calls import loaded_cupy
+
+        cupy = loaded_cupy()
+        taken = None if cupy is None else device_adoption(self._owner, cupy, args, kwargs)
+        if taken is None:
+            return super()._call(kernel, args, kwargs)
+        arguments = self.program.arguments
+        written = {arguments[k].group or arguments[k].name for k in self.program.written}
+        try:
+            result = super()._call(kernel, taken.args, taken.kwargs)
+        finally:
+            taken.note_writes(written if self._owner._has_out else {*written, "out"})
+        return taken.results(result)
+
+    def _adoption(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Adoption | None:
+        return adoption(self._owner, args, kwargs, leaves_devices=True)
+
+    def _adopted(self, names: list[str], values: list[Any]) -> list[Any]:
         from ....runtime.cuda.engine import load_cupy
         from .device_calls import adopted
 
         load_cupy()
-        return adopted(values)
+        return adopted(names, values)
 
     def _described(self, values: list[Any]) -> list[Any]:
         from .device_calls import descriptions

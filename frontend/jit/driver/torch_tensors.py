@@ -52,10 +52,7 @@ class Torch:
         """The tensor that shares the memory of a result; a copy of what NumPy marks read-only. Raises ShapeError."""
         strides = array.strides
         if strides and min(strides) < 0:
-            raise ShapeError(
-                "a result is a view with a negative stride, which tensors of torch cannot have",
-                hint="return a copy: x[::-1].copy()",
-            )
+            raise _negative()
         if not array.flags.writeable:
             array = _writeable(array)
         if array.dtype.kind == "V":  # bfloat16
@@ -65,6 +62,12 @@ class Torch:
     def scalar_of(self, scalar: np.generic) -> Any:
         """The tensor of rank 0 for a NumPy scalar."""
         return self.result_of(np.asarray(scalar))
+
+    def device_result_of(self, array: Any) -> Any:
+        """The tensor that shares the memory of a CuPy array. Raises ShapeError."""
+        if array.strides and min(array.strides) < 0:
+            raise _negative()
+        return self.torch.from_dlpack(array)
 
     def written(self, tensor: Any) -> None:
         """Tell autograd that the tensor was written to."""
@@ -112,6 +115,13 @@ class Torch:
         if tensor.is_neg():
             return _refused(name, f"{kind} that is negated where it is read", "x.resolve_neg()")
         return _refused(name, f"{kind} of {tensor.dtype} that NumPy cannot read: {_first_line(why)}", None)
+
+
+def _negative() -> ShapeError:
+    return ShapeError(
+        "a result is a view with a negative stride, which tensors of torch cannot have",
+        hint="return a copy: x[::-1].copy()",
+    )
 
 
 def _class(tensor: Any) -> str:

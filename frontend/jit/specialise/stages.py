@@ -377,19 +377,21 @@ class CudaKernel:
         if failure is not None:
             raise failure
 
-    def plan(self, cupy: Any, arguments: Sequence[Any]) -> Callable[..., None] | None:
-        """What queues the launches of calls whose arguments, arrays of the current device and floats, are like these.
+    def plan(self, cupy: Any, arguments: Sequence[Any], varies: Sequence[bool]) -> Callable[..., None] | None:
+        """What queues the launches of calls whose arguments, arrays of the current device and numbers, are like these.
 
-        None where calls differ in more than their arguments; they differ in nothing else if shapes, strides and
-        addresses modulo `runtime.cuda.device_arrays.ALIGNMENT` are these.
+        Numbers of which `varies` says so may have other values, as large as these in the eyes of `host_plan.is_small`. None
+        where calls differ in more than their arguments; they differ in nothing else if shapes, strides and addresses modulo
+        `runtime.cuda.device_arrays.ALIGNMENT` are these.
         """
-        from ....runtime.cuda.launch_plan import Described, plan_of
+        from ....runtime.cuda.launch_plan import VARIES, Described, plan_of
 
         engine, _ = self._versions.of(arguments)
         described = [
             Described("", a.shape, a.strides, a.itemsize, a.data.ptr) if isinstance(a, cupy.ndarray) else a
             for a in arguments
         ]
+        described = [VARIES if any_value else a for a, any_value in zip(described, varies, strict=True)]
         planned = plan_of(engine.plan, described)
         return None if planned is None else partial(planned, engine.device(cupy))
 
