@@ -101,6 +101,9 @@ class NestorError(Exception):
     is_late = False
     """Whether Python would have done something before it, or might not get there."""
 
+    is_misfit = False
+    """Whether a call has arguments that the parameters do not take."""
+
     def __init__(
         self,
         message: str,

@@ -1,4 +1,4 @@
-"""`f.explain(...)` in twelve situations, against the texts of tests/golden/explain; the same as JSON, and one page of HTML.
+"""`f.explain(...)` in fifteen situations, against the texts of tests/golden/explain; the same as JSON, and one page of HTML.
 
 NESTOR_UPDATE_GOLDEN=1 python -m pytest tests/programs/test_explain_formats.py     writes them anew
 """
@@ -17,7 +17,8 @@ import pytest
 from places import TESTS
 
 GOLDEN = TESTS / "golden" / "explain"
-PAGE = "gradient"
+PAGES = ("gradient", "refused")
+REFUSED = ("refused", "broken_promise", "strict", "refused_gradient", "fallback")
 
 
 def _programs():
@@ -59,7 +60,7 @@ def test_text(name, said):
     agree(said(name) + "\n", GOLDEN / f"{name}.txt")
 
 
-@pytest.mark.parametrize("name", [name for name in SITUATIONS if name != "refused"])
+@pytest.mark.parametrize("name", SITUATIONS)
 def test_json_has_the_facts_of_the_text(name, said):
     facts, text = json.loads(said(name, "json")), said(name)
     assert set(facts) == KEYS
@@ -70,19 +71,24 @@ def test_json_has_the_facts_of_the_text(name, said):
         assert f"  {', '.join(one['loops'])}: {one['loads']} load" in text
         assert one["file"] == "programs.py" and one["line"] > 0
     history = text[text.index("history:") :].splitlines()[1:]
-    assert [line.strip() for line in history] == [one["text"] for one in facts["history"]]
+    said_of_it = [one["text"] for one in facts["history"]] or ["nothing has been compiled"]
+    assert [line.strip() for line in history] == said_of_it
+    assert (facts["refusal"] is not None) == (facts["status"] in ("refused", "runs in Python"))
+    if facts["refusal"] is not None:
+        assert facts["refusal"]["message"] in text and all(
+            way in text for way in facts["refusal"]["ways_out"]
+        )
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
 def test_a_history_says_nothing_twice_and_nothing_else(name, said):
     """A program that answers is the last that was made; none is both made and not made."""
-    if name == "refused":
-        return
     facts = json.loads(said(name, "json"))
     texts = [one["text"] for one in facts["history"]]
-    assert texts and len(set(texts)) == len(texts)
+    assert (texts or facts["status"] == "refused") and len(set(texts)) == len(texts)
     made = [t for t in texts if t.startswith(("compiled for", "taken from the disk for"))]
-    assert bool(made) == (facts["status"] == "compiled")
+    if facts["refusal"] is None:
+        assert bool(made) == (facts["status"] == "compiled")
     assert all(one["times"] == 1 for one in facts["history"])
 
 
@@ -108,7 +114,7 @@ class Checked(HTMLParser):
         assert self.open.pop() == tag
 
 
-@pytest.mark.parametrize("name", [name for name in SITUATIONS if name != "refused"])
+@pytest.mark.parametrize("name", SITUATIONS)
 def test_pages_are_whole_and_need_nothing_else(name, said):
     page = said(name, "html")
     checked = Checked()
@@ -117,11 +123,34 @@ def test_pages_are_whole_and_need_nothing_else(name, said):
     assert not {"script", "link", "img", "iframe"} & checked.seen
     assert not re.search(r"url\((?!#)|@import|https?://(?!www\.w3\.org/2000/svg)", page)
     assert "prefers-color-scheme:dark" in page
-    assert ("svg" in checked.seen) == (name != "fallback")
+    assert ("svg" in checked.seen) == (name not in REFUSED)
 
 
-def test_a_page(said):
-    agree(said(PAGE, "html"), GOLDEN / f"{PAGE}.html")
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page(name, said):
+    agree(said(name, "html"), GOLDEN / f"{name}.html")
+
+
+def test_a_call_raises_what_is_explained():
+    """The same message, and nothing that is explained as refused has an answer."""
+    for f, x in (
+        (PROGRAMS.jit(PROGRAMS.evaluated), PROGRAMS.X),
+        (PROGRAMS.jit(PROGRAMS.inverse, strict=True), np.eye(3)),
+        (nt.jit(PROGRAMS.rows, strict="fast", target="interp"), np.ones((2, 3))),
+        (PROGRAMS.jit(PROGRAMS.rows), np.ones(3)),
+        (PROGRAMS.jit(PROGRAMS.rows), object()),
+        (nt.grad(PROGRAMS.rows), np.ones((4, 6))),
+        (nt.trace(PROGRAMS.noted), "text"),
+    ):
+        facts = json.loads(f.explain(x, format="json"))
+        try:
+            f(x)
+        except nt.NestorError as error:
+            assert facts["status"] == "refused" and facts["refusal"]["message"] == error.diagnostic.message
+        else:
+            assert facts["status"] != "refused"
+    with pytest.raises(TypeError, match="its parameters"):
+        PROGRAMS.jit(PROGRAMS.rows).explain()
 
 
 # ---- what golden texts cannot say ---------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ....analysis.nest.values.trip_counts import largest_extent
+from ....dialects.diagnostic import Diagnostic
 from ...interface.errors import DTypeError
 from .explain_derivatives import Halves, derivative_facts, derivative_lines, half_name
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.ir import Operation
 
-    from ....dialects.diagnostic import Diagnostic, NestorError
+    from ....dialects.diagnostic import NestorError
     from ...interface.argument_types import ArgumentType
     from ...interface.program_parts import Program
     from ..specialise.history import Entry
@@ -36,7 +37,7 @@ class Explanation:
     name: str
     target: str
     status: str
-    """`compiled`, `not compiled yet`, or `runs in Python`."""
+    """`compiled`, `not compiled yet`, `refused`, or `runs in Python`."""
     arguments: list[dict[str, Any]] = field(default_factory=list)
     assumes: list[dict[str, str]] = field(default_factory=list)
     nests: list[dict[str, Any]] = field(default_factory=list)
@@ -50,7 +51,7 @@ class Explanation:
     """Functions of Python that are called."""
     remarks: list[dict[str, Any]] = field(default_factory=list)
     refusal: dict[str, Any] | None = None
-    """Why Python runs the function."""
+    """Why there is no program: a call raises it, or Python runs the function."""
     history: list[dict[str, Any]] = field(default_factory=list)
     module: ModuleOp | None = None
     """The nests, where there is a program."""
@@ -72,16 +73,24 @@ class Explanation:
 
     def _refused(self) -> list[str]:
         assert self.refusal is not None
-        lines = [f"{self.name} runs in Python: it is not compiled", self.refusal["text"]]
+        if self.status == "refused":
+            head = f"{self.name} on {self.target}, refused: a call like this raises an error"
+        else:
+            head = f"{self.name} runs in Python: it is not compiled"
+        lines = [head, *self._arguments(), "why:", *indented(self.refusal["why"])]
+        if self.refusal["ways_out"]:
+            lines += ["what to do:", *[f"  {one}" for one in self.refusal["ways_out"]]]
         return [*lines, *self._history()]
+
+    def _arguments(self) -> list[str]:
+        return ["arguments:", *([f"  {argument_text(one)}" for one in self.arguments] or ["  none"])]
 
     def _history(self) -> list[str]:
         entries = [f"  {entry_text(one)}" for one in self.history]
         return ["history:", *(entries or ["  nothing has been compiled"])]
 
     def _lines(self) -> list[str]:
-        lines = [f"{self.name} on {self.target}, {self.status}", "arguments:"]
-        lines += [f"  {argument_text(one)}" for one in self.arguments] or ["  none"]
+        lines = [f"{self.name} on {self.target}, {self.status}", *self._arguments()]
         if self.assumes:
             whys = [f"   ({one['why']})" if one["why"] else "" for one in self.assumes]
             lines += [
@@ -147,12 +156,38 @@ def explanation(
     return found
 
 
-def refused(name: str, target: str, refusal: NestorError, history: Sequence[Entry]) -> Explanation:
-    """What there is to say of a call that Python answers."""
-    found = Explanation(name, target, "runs in Python", refusal=_diagnostic(refusal.diagnostic))
-    found.refusal = _diagnostic(refusal.diagnostic) | {"text": str(refusal)}
+def refused(
+    name: str,
+    target: str,
+    refusal: NestorError,
+    history: Sequence[Entry],
+    types: Sequence[ArgumentType],
+    *,
+    in_python: bool,
+    may_fall_back: bool,
+) -> Explanation:
+    """What there is to say of a call that has no program; `types` are those of its arguments, as far as they are known.
+
+    Such a call raises the refusal, or is answered `in_python`; it `may_fall_back` where `fallback` could be asked for.
+    """
+    found = Explanation(name, target, "runs in Python" if in_python else "refused")
+    said = refusal.diagnostic
+    ways = [] if said.hint is None else [said.hint]
+    if may_fall_back and not in_python:
+        way = 'have Python answer what is refused: nt.jit(f, fallback="numpy") (docs/executor.md)'
+        ways.append(f"or {way}" if ways else way)
+    if said.page is not None:
+        ways.append(f"see {said.page}")
+    plain = Diagnostic(said.severity, said.message, said.location, said.notes)
+    found.refusal = _diagnostic(said) | {"text": str(refusal), "why": plain.render(), "ways_out": ways}
+    found.arguments = [_argument(one, False, False) for one in types]
     found.history = [one._asdict() for one in history]
     return found
+
+
+def indented(text: str) -> list[str]:
+    """The lines of a text, indented."""
+    return [f"  {line}".rstrip() for line in text.splitlines()]
 
 
 def checked_format(format: Any) -> str:

@@ -56,7 +56,7 @@ def page(one: Explanation) -> str:
         f'<body>\n<h1>{escape(one.name)}</h1>\n<p class="soft">on {escape(one.target)}, {escape(one.status)}</p>',
     ]
     if one.refusal is not None:
-        parts += [_section("Why Python runs it"), f"<pre>{_xml(one.refusal['text'])}</pre>"]
+        parts += _refusal(one, one.refusal)
     else:
         parts += [*_arguments(one), *_nests(one), *_derivatives(one), *_source(one), *_said(one)]
     entries = [f"<li>{_xml(entry_text(entry))}</li>" for entry in one.history]
@@ -86,6 +86,18 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
         "<tr>" + "".join(f'<td class="code">{_xml(c)}</td>' for c in row) + "</tr>" for row in rows
     )
     return f"<table>\n<tr>{head}</tr>\n{body}\n</table>"
+
+
+def _refusal(one: Explanation, refusal: dict[str, Any]) -> list[str]:
+    """Why there is no program, and the ways out."""
+    title = "Why a call raises an error" if one.status == "refused" else "Why Python runs it"
+    ways = "".join([f"<li>{_xml(way)}</li>" for way in refusal["ways_out"]])
+    return [
+        *_arguments(one),
+        _section(title),
+        f"<pre>{_xml(refusal['why'])}</pre>",
+        *([_section("What to do"), f"<ul>{ways}</ul>"] if ways else []),
+    ]
 
 
 def _arguments(one: Explanation) -> list[str]:

@@ -59,7 +59,7 @@ from .adoption import (
 )
 from .call_arguments import CallArguments
 from .fallback import Fallback, Unserved, fallback_mode
-from .late_exceptions import is_pythons, refusal_of, run_instead
+from .late_exceptions import can_run, is_pythons, refusal_of, run_instead
 from .nan_watch import is_watched, watched_call
 from .native_pause import may_be_native
 from .plain_calls import is_plain, plain_call
@@ -445,7 +445,9 @@ class JitFunction(Specialiser, CallArguments, Pickled):
     def _misfit(self, error: TypeError) -> DTypeError:
         place = definition_of(self.function) if hasattr(self.function, ABOUT) else None
         name = self.function.__name__
-        return DTypeError(f"{name}() {error}", place, hint=f"its parameters: {name}{self.signature}")
+        misfit = DTypeError(f"{name}() {error}", place, hint=f"its parameters: {name}{self.signature}")
+        misfit.is_misfit = True
+        return misfit
 
     def _signature_key(self, names: Sequence[str], values: Sequence[Any]) -> Any:
         """What decides which specialisation runs, cheaply."""
@@ -768,21 +770,23 @@ class JitFunction(Specialiser, CallArguments, Pickled):
         `strategies=True` adds the strategies that the automatic schedule tried for each nest, and why they did not take
         it. Where the function has parameters of these names, they are the function's.
         """
-        from .explain import checked_format, explanation, refused
+        from .explain import checked_format, explanation
 
         format = checked_format("text" if "format" in self._names else kwargs.pop("format", "text"))
         strategies = "strategies" not in self._names and bool(kwargs.pop("strategies", False))
         self._look_again()
-        args, kwargs = self._adopted(args, kwargs)
-        leaves = self._leaves(args, kwargs)
-        with COMPILING, self._fixing_as(self._fixed_for(leaves)):
-            found = self._found(self._fixed_types(*leaves), leaves)
+        types: Types = ()
         try:
-            program = found[0] if found else self.lower(*args, **kwargs).program
+            args, kwargs = self._adopted(args, kwargs)
+            leaves = self._leaves(args, kwargs)
+            types = self._types(*leaves)
+            with COMPILING, self._fixing_as(self._fixed_for(leaves)):
+                found = self._found(self._fixed_types(*leaves), leaves)
+            program = found[0] if found else self._only_lowered(args, kwargs)
         except NestorError as refusal:
-            if self._fallback is None:
+            if refusal.is_misfit:
                 raise
-            return _rendered(refused(self.__name__, self.target, refusal, self._log.entries), format)
+            return _rendered(self._refused(refusal, types), format)
         if program.module is None:
             call = self._with_inputs(leaves, program.inputs)
             assert call is not None
@@ -793,6 +797,33 @@ class JitFunction(Specialiser, CallArguments, Pickled):
         is_compiled = found is not None
         said = explanation(program, self.target, history, is_compiled, self.machine, strategies)
         return _rendered(said, format)
+
+    def _only_lowered(self, args: tuple, kwargs: dict[str, Any]) -> Program:
+        """The program of a call that has none yet. Raises what the call would."""
+        lowered = self.lower(*args, **kwargs)
+        if self.strict and self.target != "cuda":
+            lowered.compile()
+        return lowered.program
+
+    def _refused(self, refusal: NestorError, types: Types) -> Explanation:
+        """What there is to say of a call that has no program."""
+        from .explain import refused
+
+        is_late = not self.strict and is_pythons(refusal, self.function, self.target)
+        may_fall_back = not self.strict and self.target != "cuda" and self._can_fall_back()
+        return refused(
+            self.__name__,
+            self.target,
+            refusal_of(refusal, self.function) or refusal,
+            self._log.entries,
+            types,
+            in_python=self._fallback is not None or is_late,
+            may_fall_back=may_fall_back,
+        )
+
+    def _can_fall_back(self) -> bool:
+        """Whether there is a plain function."""
+        return can_run(self.function)
 
 
 def _rendered(said: Explanation, format: str) -> str:

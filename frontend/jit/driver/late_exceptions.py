@@ -25,12 +25,12 @@ def is_pythons(error: NestorError, function: Any, target: str) -> bool:
 
     Not with arrays of a device, and not what a text stands for (`nt.grad(f)`), which Python would compile again.
     """
-    return error.is_late and _is_exception(error) and _can_run(function) and target != "cuda"
+    return error.is_late and _is_exception(error) and can_run(function) and target != "cuda"
 
 
 def refusal_of(error: NestorError, function: Any) -> UnsupportedError | None:
     """What to raise of a text (`nt.grad(f)`) for an exception that Python may not get to, and that nothing can run."""
-    if not error.is_late or not _is_exception(error) or _can_run(function):
+    if not error.is_late or not _is_exception(error) or can_run(function):
         return None
     diagnostic = error.diagnostic
     message = f"what raises an exception on a path, or after a change, has no derivatives or slices: {diagnostic.message}"
@@ -43,7 +43,8 @@ def _is_exception(error: NestorError) -> bool:
     return isinstance(error, MissingKeyError) or not is_refusal
 
 
-def _can_run(function: Any) -> bool:
+def can_run(function: Any) -> bool:
+    """Whether a function can be called as it is: not where it is what a text stands for."""
     file = getattr(getattr(function, "__code__", None), "co_filename", "")
     return not is_text_made(file) or file.startswith("<nt.jit of")
 

@@ -55,6 +55,9 @@ class TracedFunction(JitFunction):
     def again(self, **others: Any) -> JitFunction:
         return TracedFunction(self.traced, **{**self.options(), **others})
 
+    def _can_fall_back(self) -> bool:
+        return False
+
     def __repr__(self) -> str:
         return f"<nt.trace of {getattr(self.traced, '__qualname__', self.traced)}>"
 

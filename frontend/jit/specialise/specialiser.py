@@ -669,7 +669,10 @@ def be_strict(remarks: Sequence[Diagnostic], also_slow: bool) -> None:
         return
     first, *others = said
     raise UnsupportedError(
-        f"strict: {first.message}", first.location, hint=first.hint, notes=[*first.notes, *others]
+        f"strict: {first.message}",
+        first.location,
+        hint=first.hint or "leave `strict` out where this may be so",
+        notes=[*first.notes, *others],
     )
 
 

@@ -1,4 +1,4 @@
-"""Twelve situations of which `f.explain(...)` tells: the text of each is beside this file, `make golden` writes them anew.
+"""Fifteen situations of which `f.explain(...)` tells: the text of each is beside this file, `make golden` writes them anew.
 
 Each gives the text for a format. The machine is x86-64, as which every processor of that kind can run.
 """
@@ -65,6 +65,10 @@ def shifted(x):
     return x + 1
 
 
+def inverse(x):
+    return np.linalg.inv(x)
+
+
 def first_compile(format):
     f = jit(mean_sine)
     f(X)
@@ -115,12 +119,21 @@ def static_argument(format):
 
 
 def refused(format):
-    """It raises the error that a call raises."""
-    f = jit(evaluated)
-    try:
-        return f.explain(X, format=format)
-    except nt.NestorError as error:
-        return str(error)
+    return jit(evaluated).explain(X, format=format)
+
+
+def broken_promise(format):
+    f = jit(mean_sine, dynamic={"x": {0: nt.dim("n", max=100)}})
+    f(X)
+    return f.explain(np.ones(200), format=format)
+
+
+def strict(format):
+    return jit(inverse, strict=True).explain(np.eye(3), format=format)
+
+
+def refused_gradient(format):
+    return jit(nt.grad(rows)).explain(np.ones((4, 6)), format=format)
 
 
 def gradient(format):
@@ -173,6 +186,9 @@ SITUATIONS = (
     fallback,
     static_argument,
     refused,
+    broken_promise,
+    strict,
+    refused_gradient,
     gradient,
     mutated_argument,
     from_the_disk,
