@@ -266,3 +266,19 @@ def test_a_run_of_some_rows_prints_and_writes_what_is_asked_for(tmp_path, capsys
     assert row["roof"] > 0 and row["ratio"]["numpy"] > 0
     assert "x + y on 10 elements" in capsys.readouterr().out
     assert report.PAGE.read_text() == before
+
+
+def test_the_parts_of_the_executor_run(monkeypatch, capsys):
+    """A line of each table; what is measured is for a quiet machine."""
+    from benchmarks import calls, executor
+
+    monkeypatch.setattr(executor, "TURNS", 3)
+    monkeypatch.setattr(executor, "SECONDS", 1e-4)
+    monkeypatch.setattr(calls, "ROUNDS", 2)
+    monkeypatch.setattr(executor.pointwise, "ROWS", [ROWS["iou-small"]])
+    monkeypatch.setattr(executor.rows, "ROWS", [])
+    assert executor.main(["dynamic", "calls", "small"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith(f"| {ROWS['iou-small'].title} | ") for line in lines)
+    assert any(line.startswith("| x + y | ") for line in lines)
+    assert executor.main(["nothing"]) == 2 and "parts: dynamic, calls, forks" in capsys.readouterr().err
