@@ -1,4 +1,4 @@
-"""What the executor costs and brings: `python -m benchmarks.executor`, written to benchmarks/results/executor.md.
+"""What the executor costs and brings: `python -m benchmarks.executor`, written to executor.md beside the other results.
 
     dynamic   the program for unknown extents beside that for known ones: rows of the yardstick, at most `MOST_DYNAMIC`
     calls     ten elements, three live specialisations, guarded globals: at most `MOST_NANOSECONDS` of a call

@@ -39,3 +39,13 @@ class KernelSignature:
     def can_fail(self) -> bool:
         """Whether the kernel takes an error record."""
         return any(p.kind == "error" for p in self.parameters)
+
+
+@dataclass(frozen=True)
+class CudaModule:
+    """The CUDA C text of a module, and how its kernels are called."""
+
+    source: str
+    signatures: dict[str, KernelSignature]
+    places: tuple[tuple[str, int] | None, ...] = ()
+    """Of each line of the text: the Python file and line that it comes from, where it comes from one."""

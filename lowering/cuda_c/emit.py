@@ -35,7 +35,6 @@ their use, unless a store that may change what they read comes between.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from xdsl.dialects import gpu
 from xdsl.dialects.builtin import (
@@ -48,21 +47,11 @@ from xdsl.ir import Operation
 from ...dialects.affine import constant_of
 from ...dialects.attributes import INDEX_BITS
 from ...dialects.diagnostic import LoweringError, fail
-from ..abi.kernel_signature import KernelSignature
+from ..abi.kernel_signature import CudaModule, KernelSignature
 from .header import header
 from .kernel import KernelPrinter
 from .prelude import prelude
 from .types import CTypes
-
-
-@dataclass(frozen=True)
-class CudaModule:
-    """The CUDA C text of a module, and how its kernels are called."""
-
-    source: str
-    signatures: dict[str, KernelSignature]
-    places: tuple[tuple[str, int] | None, ...] = ()
-    """Of each line of the text: the Python file and line that it comes from, where it comes from one."""
 
 
 def emit_cuda(module: Operation) -> str:

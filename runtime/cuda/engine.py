@@ -12,13 +12,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp
 
 from ...dialects.diagnostic import NestorError, SourceLocation
 from ..abi import ERROR_WORDS
 from ..errors import DeviceError
 from .device_arrays import fresh
-from .host_plan import ErrorRecord, HostPlan
+from .host_program import ErrorRecord, HostProgram
 from .kernel_resources import with_launches
 from .nvrtc import Cubin, compile_cubin, compile_for_device, compile_ptx
 
@@ -126,17 +125,20 @@ class CudaDevice:
 
 
 class CudaEngine:
-    """A module of the gpu level, compiled for `arch`, or without one for the current CuPy device.
+    """A GPU program, compiled for `arch`, or without one for the current CuPy device.
 
-    Call it with the arguments of the host function: CuPy arrays and scalars, outputs last. The result says
-    how the program ended; turning it into an exception is up to the caller.
+    `kept` is machine code that was made of it before: devices of its architecture load it. Call it with the arguments of
+    the host function: CuPy arrays and scalars, outputs last. The result says how the program ended; turning it into an
+    exception is up to the caller.
     """
 
-    def __init__(self, module: ModuleOp, function: str | None = None, arch: str | None = None):
-        self.plan = HostPlan(module, function)
+    def __init__(self, plan: HostProgram, arch: str | None = None, kept: Cubin | None = None):
+        self.plan = plan
         self.arch = arch
         self._devices: dict[int, CudaDevice] = {}
-        self._compiled: Cubin | None = None
+        self._compiled: Cubin | None = kept
+        if kept is not None:
+            return
         if arch is None:
             self.device(load_cupy())
         elif self.cuda:
@@ -162,6 +164,9 @@ class CudaEngine:
         if self.arch is not None:
             _check_runs(self.arch, capability)
             return self.cubin
+        known = self._compiled
+        if known is not None and known.arch == f"sm_{capability}":
+            return known
         driver = cupy.cuda.runtime.driverGetVersion()
         image = compile_for_device(self.cuda, capability, (driver // 1000, driver % 1000 // 10))
         if self._compiled is None:

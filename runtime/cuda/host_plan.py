@@ -23,77 +23,22 @@ becomes
 from __future__ import annotations
 
 import keyword
-import math
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any
 
-import numpy as np
 from xdsl.dialects import arith, cf, func, gpu, memref, scf
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...analysis.nest.check_sites import checked_index, raises
 from ...dialects.attributes import ARENA, INDEX_BITS, KIND, SITE
-from ...dialects.diagnostic import LoweringError, NestorError, SourceLocation, fail, op_location
-from ...lowering.abi.error_codes import ERROR_CODES, FACTS, RAISED
-from ...lowering.abi.kernel_signature import LARGEST_SMALL
-from ...lowering.cuda_c.emit import CudaModule, kernel_name, print_cuda
+from ...dialects.diagnostic import LoweringError, SourceLocation, fail, op_location
+from ...lowering.abi.error_codes import ERROR_CODES
+from ...lowering.abi.kernel_signature import CudaModule
+from ...lowering.cuda_c.emit import kernel_name, print_cuda
 from .. import scalar_eval
-from .launch_arguments import Packer, packer_of
-
-
-class ErrorRecord(NamedTuple):
-    """How a program ended: `code` 0 is success, the rest as in docs/levels/llvm.md."""
-
-    code: int = 0
-    site: int = 0
-    value: int = 0
-    extent: int = 0
-    numbers: tuple[int, ...] = ()
-    """Those of a `raise`, as 64-bit words."""
-
-
-class Device(Protocol):
-    """Where a plan runs. Arrays have `shape`, `strides` (bytes) and `itemsize`, as in NumPy and CuPy."""
-
-    def allocate(self, shape: tuple[int, ...], dtype: np.dtype) -> Any:
-        """A fresh row-major array."""
-        ...
-
-    def view(self, memory: Any, offset: int, shape: tuple[int, ...], dtype: np.dtype) -> Any:
-        """A row-major array in memory that was allocated as bytes; what it holds is not defined."""
-        ...
-
-    def copy(self, source: Any, target: Any) -> None:
-        """Copy the elements of an array."""
-        ...
-
-    def launch(
-        self, kernel: str, grid: Sequence[int], block: Sequence[int], arguments: list[Any], shared: int = 0
-    ) -> None:
-        """Run a kernel with `shared` bytes of shared memory; an argument is an array of this device or a NumPy scalar."""
-        ...
-
-    def read_element(self, source: Any, index: tuple[int, ...]) -> Any:
-        """An element as a Python number, once all kernels so far have finished."""
-        ...
-
-    def new_error_record(self) -> Any:
-        """An array of `ERROR_WORDS` int64 zeros."""
-        ...
-
-    def read_error_record(self, record: Any) -> Sequence[int]:
-        """Its content, once all kernels so far have finished."""
-        ...
-
-
-class _Stopped(Exception):
-    """A check failed: nothing more of the program runs."""
-
-    def __init__(self, record: ErrorRecord):
-        self.record = record
+from .host_program import HostProgram
 
 
 def _kernels(module: ModuleOp) -> CudaModule:
@@ -114,150 +59,21 @@ def _place(kernel: gpu.FuncOp) -> SourceLocation | None:
     return next((place for op in reversed(stores) if (place := op_location(op))), op_location(kernel))
 
 
-class HostPlan:
+class HostPlan(HostProgram):
     """A GPU program: the text of its kernels, and its host function ready to run."""
 
     def __init__(self, module: ModuleOp, function: str | None = None, cuda: CudaModule | None = None):
-        self.cuda = cuda or _kernels(module)
-        self.places = _places(module, self.cuda)
+        cuda = cuda or _kernels(module)
         host = _host_function(module, function)
-        self.parameters = [argument.type for argument in host.body.block.args]
-        self.name = host.sym_name.data
-        self.source = _Translator(host).translate()
-        self._function = self._compiled(scalar_eval.NAMESPACE)
-        self._packers = {name: packer_of(signature) for name, signature in self.cuda.signatures.items()}
-        self._has_small_indices = _index_bits(module, host) == 32
-
-    def run(self, device: Device, arguments: Sequence[Any]) -> ErrorRecord:
-        """Run the program on `device` with the arguments of the host function, outputs last."""
-        if len(arguments) != len(self.parameters):
-            raise NestorError(f"{self.name} takes {len(self.parameters)} arguments, not {len(arguments)}")
-        values = [
-            value if isinstance(type, MemRefType) else scalar_eval.scalar(value, type)
-            for value, type in zip(arguments, self.parameters, strict=True)
-        ]
-        try:
-            with np.errstate(all="ignore"):
-                run = _Run(device, self._packers, self._has_small_indices)
-                self._function(run, *values)
-        except _Stopped as stop:
-            return stop.record
-        return ErrorRecord()
-
-    def record(
-        self, device: Any, packers: Mapping[str, Packer], names: Mapping[str, Any], values: Sequence[Any]
-    ) -> None:
-        """Run the host function with other packers and functions of scalars: for who writes down what it does."""
-        try:
-            self._compiled(names)(_Run(device, packers, self._has_small_indices), *values)
-        except _Stopped as stop:
-            raise TypeError("a check fails") from stop
-
-    def _compiled(self, names: Mapping[str, Any]) -> Callable[..., None]:
-        namespace = dict(names)
-        exec(compile(self.source, f"<host function {self.name}>", "exec"), namespace)
-        return namespace["host"]
-
-
-@dataclass
-class _Run:
-    """One execution: what the translated function calls."""
-
-    device: Device
-    packers: Mapping[str, Packer]
-    has_small_indices: bool = False
-    record: Any = None
-
-    def arena(self, size: int) -> Any:
-        """Memory for several temporaries, in bytes."""
-        return self.device.allocate((size,), np.dtype(np.int8))
-
-    def view(self, arena: Any, offset: int, shape: tuple[int, ...], dtype: str) -> Any:
-        """A temporary in an arena."""
-        self._check_size(shape)
-        return self.device.view(arena, offset, shape, np.dtype(dtype))
-
-    def allocate(self, shape: tuple[int, ...], dtype: str) -> Any:
-        """A temporary of its own."""
-        self._check_size(shape)
-        return self.device.allocate(shape, np.dtype(dtype))
-
-    def _check_size(self, shape: tuple[int, ...]) -> None:
-        if self.has_small_indices and math.prod(shape) > LARGEST_SMALL:
-            raise NestorError(
-                f"a temporary array of shape {shape} is too large for kernels with 32-bit indices",
-                hint="compile with 64-bit indices: convert-nest-to-gpu{index-bits=64}, or for static extents",
-            )
-
-    def copy(self, source: Any, target: Any) -> None:
-        self.device.copy(source, target)
-
-    def element(self, source: Any, index: tuple[int, ...], element: str) -> Any:
-        """An element of an array of the device, once all kernels so far have finished."""
-        return scalar_eval.named_scalar(self.device.read_element(source, index), element)
-
-    def collapse(self, source: Any, groups: tuple[tuple[int, ...], ...]) -> Any:
-        """A view whose axes are groups of those of a row-major array."""
-        if not source.flags.c_contiguous:
-            raise NestorError(
-                f"an array of shape {source.shape} is not contiguous, and its axes are collapsed"
-            )
-        return source.reshape([math.prod(source.shape[k] for k in group) for group in groups])
-
-    def address(self, source: Any) -> int:
-        """Where element zero of an array is."""
-        return source.__array_interface__["data"][0] if isinstance(source, np.ndarray) else source.data.ptr
-
-    def check(self, condition: Any, code: int, site: int, value: Any, extent: Any) -> None:
-        if not condition:
-            raise _Stopped(ErrorRecord(code, site, int(value), int(extent)))
-
-    def stop(self, site: int, *numbers: Any) -> None:
-        """A `raise` with numbers."""
-        raise _Stopped(ErrorRecord(RAISED, site, 0, 0, tuple([int(n) for n in numbers])))
-
-    def launch(self, kernel: str, grid: tuple, block: tuple, operands: tuple) -> None:
-        x, y, z = grid
-        if x <= 0 or y <= 0 or z <= 0:
-            return
-        if x > GRID_LIMITS[0] or y > GRID_LIMITS[1] or z > GRID_LIMITS[2]:
-            check_grid(kernel, grid)
-        name, can_fail, shared, pack = self.packers[kernel]
-        if can_fail and self.record is None:
-            self.record = self.device.new_error_record()
-        self.device.launch(name, grid, block, pack(operands, self.record), shared)
-        if not can_fail:
-            return
-        words = [int(word) for word in self.device.read_error_record(self.record)]
-        if words[0]:
-            numbers = tuple(words[FACTS:]) if words[0] == RAISED else ()
-            code, site, value, extent = words[:FACTS]
-            raise _Stopped(ErrorRecord(code, site, value, extent, numbers))
-
-
-GRID_LIMITS = ((1 << 31) - 1, 65535, 65535)
-"""Maximum number of blocks along x, y and z, on every CUDA device."""
-
-
-def check_grid(kernel: str, grid: Sequence[int]) -> None:
-    """Refuse a grid that no device launches; the simulator has no such limit, and would hide it."""
-    for axis, extent, limit in zip("xyz", grid, GRID_LIMITS, strict=True):
-        if extent > limit:
-            raise NestorError(
-                f"kernel '{kernel}' needs a grid of {extent} blocks along {axis}; CUDA launches at most {limit}",
-                hint="bind the loop with the most iterations to block.x, or compile for static extents",
-            )
-
-
-def is_small(argument: Any) -> bool:
-    """Whether 32-bit indices reach every element and extent of an array, or hold an integer."""
-    if isinstance(argument, int | np.integer):
-        return abs(int(argument)) < LARGEST_SMALL
-    shape = getattr(argument, "shape", ())
-    if not shape:
-        return True
-    span = sum((n - 1) * abs(s) for n, s in zip(shape, argument.strides, strict=True))
-    return span // argument.itemsize < LARGEST_SMALL and max(shape) < LARGEST_SMALL
+        types = [argument.type for argument in host.body.block.args]
+        super().__init__(
+            host.sym_name.data,
+            _Translator(host).translate(),
+            tuple([None if isinstance(one, MemRefType) else scalar_eval.type_name(one) for one in types]),
+            cuda,
+            _places(module, cuda),
+            _index_bits(module, host) == 32,
+        )
 
 
 def _index_bits(module: ModuleOp, host: func.FuncOp) -> int:

@@ -22,11 +22,10 @@ from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import numpy as np
-from xdsl.dialects.builtin import MemRefType
 
-from .. import scalar_eval
+from .. import scalars
 from .device_arrays import ALIGNMENT
-from .host_plan import HostPlan
+from .host_program import HostProgram, functions_of
 from .launch_arguments import SCALARS_BY_NAME, packer_of
 
 
@@ -128,7 +127,7 @@ VARIES: Any = object()
 """Instead of an argument: a number that is another one in each call."""
 
 
-def plan_of(host: HostPlan, arguments: Sequence[Any]) -> Callable[..., None] | None:
+def plan_of(host: HostProgram, arguments: Sequence[Any]) -> Callable[..., None] | None:
     """What queues the program on a device, given arguments of this signature: `Described` arrays, numbers that are the same
     in all calls, and VARIES for others.
 
@@ -138,13 +137,13 @@ def plan_of(host: HostPlan, arguments: Sequence[Any]) -> Callable[..., None] | N
     names = [f"a{k}" for k in range(len(arguments))]
     try:
         values = [
-            _described(argument, name) if isinstance(type_, MemRefType) else _number(argument, type_, name)
-            for argument, name, type_ in zip(arguments, names, host.parameters, strict=True)
+            _described(argument, name) if kind is None else _number(argument, kind, name)
+            for argument, name, kind in zip(arguments, names, host.parameters, strict=True)
         ]
         scalars = _symbolic({f"np_{name}": kind for name, kind in SCALARS_BY_NAME.items()}, recorder)
         scalars = {name.removeprefix("np_"): kind for name, kind in scalars.items()}
         packers = {name: packer_of(one, scalars) for name, one in host.cuda.signatures.items()}
-        functions = _symbolic({**scalar_eval.NAMESPACE, "int": int}, recorder)
+        functions = _symbolic({**functions_of(host.source), "int": int}, recorder)
         host.record(recorder, packers, functions, values)
     except (NotPlanned, TypeError):
         return None
@@ -155,7 +154,7 @@ def plan_of(host: HostPlan, arguments: Sequence[Any]) -> Callable[..., None] | N
         body = ["with errstate(all='ignore'):", *(f"    {line}" for line in body)]
     text = "\n".join([head, *(f"    {line}" for line in body), ""])
     namespace = {
-        **scalar_eval.NAMESPACE,
+        **functions_of(host.source),
         **{f"np_{name}": kind for name, kind in SCALARS_BY_NAME.items()},
         **recorder.constants,
         "errstate": np.errstate,
@@ -171,10 +170,9 @@ def _described(argument: Any, name: str) -> Described:
     return argument
 
 
-def _number(argument: Any, type_: Any, name: str) -> Any:
+def _number(argument: Any, kind: str, name: str) -> Any:
     if argument is not VARIES:
-        return scalar_eval.scalar(argument, type_)
-    kind = scalar_eval.type_name(type_)
+        return scalars.named_scalar(argument, kind)
     if kind not in ("f32", "f64", "i32", "i64"):
         raise NotPlanned
     return _Number(f"{kind}({name})")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
-from ..cuda.host_plan import ErrorRecord, HostPlan
+from ..cuda.host_plan import HostPlan
+from ..cuda.host_program import ErrorRecord
 from .device import SimDevice
 from .faults import Fault, SimulatorFault
 from .memory import GuardedMemory

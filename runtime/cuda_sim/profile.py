@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..cuda.host_plan import ErrorRecord, HostPlan
+from ..cuda.host_plan import HostPlan
+from ..cuda.host_program import ErrorRecord
 from .device import SimDevice
 from .faults import Launch, lines_of_code
 from .memory import GuardedMemory, Region

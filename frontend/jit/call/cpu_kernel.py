@@ -64,6 +64,19 @@ class CpuKernel:
         self.described = frozen
         self.frozen = None if frozen is None else _frozen(engine, *frozen)
 
+    @property
+    def can_be_kept(self) -> bool:
+        """Whether it is data: no function of Python is called."""
+        return self.native is not None
+
+    def as_data(self) -> tuple[Any, list[dict[str, Any]], FrozenDescription | None]:
+        """What makes it again beside machine code: the forms of its arguments, the checks, what is computed once."""
+        return self.packer.forms, self.sites, self.described
+
+    def machine_code(self) -> bytes:
+        """Its object code."""
+        return self.engine.object_code
+
     def __call__(self, arguments: Sequence[Any]) -> None:
         record = self._record()
         slots = self.packer(*arguments)

@@ -41,7 +41,8 @@ def dumped(
     raises."""
     file = io.BytesIO()
     parts = [other.get(name, getattr(program, name)) for name in _FIELDS]
-    pickler(file).dump((parts, kernel.packer.forms, kernel.sites, rigid, kernel.described))
+    forms, sites, described = kernel.as_data()
+    pickler(file).dump((parts, forms, sites, rigid, described))
     return file.getvalue()
 
 

@@ -282,7 +282,7 @@ def store(
     rigid: bool,
 ) -> str | None:
     """Keep a program that was compiled for the request; the reason where that is not possible."""
-    if kernel.native is None:
+    if not kernel.can_be_kept:
         return "it calls Python"
     if program.captured.unkeyed is not None:
         return f"it depends on {program.captured.unkeyed}"
@@ -312,7 +312,7 @@ def store(
         return f"it depends on {reason}"
     except Exception as error:  # of an object of the program, when it is pickled
         return f"what is known of it cannot be stored: {error}"
-    variant = Variant(conditions, data, kernel.engine.object_code)
+    variant = Variant(conditions, data, kernel.machine_code())
     if not disk_cache.write(key, variant):
         return "there is no directory that can be used"
     COUNTS.stored += 1

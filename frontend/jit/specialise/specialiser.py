@@ -64,6 +64,9 @@ an integer that extents depend on would be without end. What was called longest 
 OPENING = ("cpu", "interp", "cuda-sim")
 """Targets for which integers that programs were compiled for become numbers of the run."""
 
+KEPT = ("cpu", "cuda")
+"""Targets whose programs are kept on the disk."""
+
 MAX_ATTEMPTS = 16
 """Maximum number of rounds of lowering, each with more known at compile time."""
 
@@ -287,7 +290,12 @@ class Specialiser(fast_call.NativeCallable):
         if request is not None:
             family = without_extents(program.arguments)
             is_rigid = family not in rigid and family in self._rigid
-            refused = disk.store(request, program, kernel, baked=sorted(self._baked - baked), rigid=is_rigid)
+            if self.target == "cuda" and program.inputs:
+                refused = "it reads arrays from outside"
+            else:
+                refused = disk.store(
+                    request, program, kernel, baked=sorted(self._baked - baked), rigid=is_rigid
+                )
             if refused is None:
                 self._log.tell("cache", "kept on the disk")
         else:
@@ -388,7 +396,7 @@ class Specialiser(fast_call.NativeCallable):
         """What is asked of the disk for these arguments; None where nothing is."""
         if any(map(is_open, types)):
             return None
-        is_kept = self.target == "cpu" and self._on_disk and isinstance(self.function, FunctionType)
+        is_kept = self.target in KEPT and self._on_disk and isinstance(self.function, FunctionType)
         if not is_kept or not disk_cache.is_on() or is_dumping():
             return None
         options: tuple[Any, ...] = (
@@ -398,6 +406,8 @@ class Specialiser(fast_call.NativeCallable):
             self.machine,
             self._writes(),
         )
+        if self.target != "cpu":
+            options += (self.target,)
         if self._axes is not None:
             options += (sorted(map(repr, self._axes.dims.values())),)
         return disk.Request(self.function, options, self._pattern(types), values)  # pyright: ignore
@@ -419,13 +429,9 @@ class Specialiser(fast_call.NativeCallable):
             return None
         if isinstance(found, str):
             raise Respecialise(writes=True)
-        from ....runtime.cpu.object_loader import LoadError
-        from ..call.cpu_kernel import load_cpu
-
         program = found.program
-        try:
-            kernel = load_cpu(found.code, program.name, found.forms, found.sites, found.frozen)
-        except LoadError:  # it needs what this process does not have
+        kernel = self._kernel_of(found, types, request.values)  # pyright: ignore
+        if kernel is None:
             return None
         if found.rigid:
             self._rigid.add(without_extents(program.arguments))
@@ -434,6 +440,30 @@ class Specialiser(fast_call.NativeCallable):
             self._leave_native()
         self._log.note("cache", f"taken from the disk for {_texts(program.arguments)}")
         return self._kept(program, kernel)
+
+    def _kernel_of(self, found: disk.Found, types: Types, values: Sequence[Any]) -> Kernel | None:
+        """The kernel of a program that was kept; None where it needs what this process does not have."""
+        program = found.program
+        if self.target == "cuda":
+            from ..call.cuda_kernel import load_cuda, without_elements
+
+            like = without_elements(values)
+            return load_cuda(found.forms, found.sites, found.code, lambda: self._built(program, types, like))
+        from ....runtime.cpu.object_loader import LoadError
+        from ..call.cpu_kernel import load_cpu
+
+        try:
+            return load_cpu(found.code, program.name, found.forms, found.sites, found.frozen)
+        except LoadError:
+            return None
+
+    def _built(self, program: Program, types: Types, values: Sequence[Any]) -> Any:
+        """The kernel of a program, compiled again."""
+        from .stages import build
+
+        with COMPILING, self._log.quiet():
+            again, *_ = self._lower(program.arguments, types, values)
+            return build(again.module, again.name, self.target, machine=self.machine)[0]
 
     def _pattern(self, types: Types) -> Types:
         """The types to compile for: which extents are left open."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
-from functools import partial
 from io import StringIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -350,50 +349,15 @@ def _build_cuda(
     module: ModuleOp, name: str, schedule: Schedule, arch: str | None, machine: str | None
 ) -> tuple[Kernel, Any]:
     from ....runtime.cuda.engine import CudaEngine, load_cupy
+    from ....runtime.cuda.host_plan import HostPlan
+    from ..call.cuda_kernel import CudaKernel
 
     if arch is None:
         load_cupy()  # what cannot run is not compiled
     versions = _Versions(
-        (module, name, schedule, machine), lambda lowered, _: CudaEngine(lowered, name, arch)
+        (module, name, schedule, machine), lambda lowered, _: CudaEngine(HostPlan(lowered, name), arch)
     )
     return CudaKernel(versions, _roles(_function(module, name))), versions.small
-
-
-class CudaKernel:
-    """GPU kernels, called with arrays of CuPy or of NumPy."""
-
-    def __init__(self, versions: _Versions, roles: Sequence[str]):
-        self._versions = versions
-        self._roles = roles
-
-    def __call__(self, arguments: Sequence[Any]) -> None:
-        from ....runtime.cuda.device_arrays import Transfer
-        from ....runtime.cuda.engine import load_cupy
-
-        cupy = load_cupy()
-        transfer = Transfer(cupy, arguments, self._roles)
-        used, failure = self._versions.run(arguments, transfer.on_device)
-        transfer.back(used.device(cupy))
-        if failure is not None:
-            raise failure
-
-    def plan(self, cupy: Any, arguments: Sequence[Any], varies: Sequence[bool]) -> Callable[..., None] | None:
-        """What queues the launches of calls whose arguments, arrays of the current device and numbers, are like these.
-
-        Numbers of which `varies` says so may have other values, as large as these in the eyes of `host_plan.is_small`. None
-        where calls differ in more than their arguments; they differ in nothing else if shapes, strides and addresses modulo
-        `runtime.cuda.device_arrays.ALIGNMENT` are these.
-        """
-        from ....runtime.cuda.launch_plan import VARIES, Described, plan_of
-
-        engine, _ = self._versions.of(arguments)
-        described = [
-            Described("", a.shape, a.strides, a.itemsize, a.data.ptr) if isinstance(a, cupy.ndarray) else a
-            for a in arguments
-        ]
-        described = [VARIES if any_value else a for a, any_value in zip(described, varies, strict=True)]
-        planned = plan_of(engine.plan, described)
-        return None if planned is None else partial(planned, engine.device(cupy))
 
 
 class _Versions:
@@ -420,9 +384,13 @@ class _Versions:
 
     def of(self, arguments: Sequence[Any]) -> tuple[Any, list[dict[str, Any]]]:
         """The engine for arguments, and its checks."""
-        from ....runtime.cuda.host_plan import is_small
+        from ....runtime.cuda.host_program import is_small
 
         return self._version("cuda-small" if all(map(is_small, arguments)) else "cuda")
+
+    def first(self) -> tuple[Any, list[dict[str, Any]]]:
+        """The one with indices of 32 bits."""
+        return self._version("cuda-small")
 
     def _version(self, pipeline: str) -> tuple[Any, list[dict[str, Any]]]:
         found = self._made.get(pipeline)

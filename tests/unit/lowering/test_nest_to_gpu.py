@@ -10,7 +10,7 @@ from nestor.dialects.registry import make_context
 from nestor.dialects.verifier import verify
 from nestor.lowering.abi.kernel_signature import LARGEST_SMALL
 from nestor.lowering.nest_to_gpu.convert import ConvertNestToGpuPass
-from nestor.runtime.cuda.host_plan import ErrorRecord, check_grid, is_small
+from nestor.runtime.cuda.host_program import ErrorRecord, check_grid, is_small
 from nestor.runtime.cuda_sim.engine import SimEngine
 from nestor.runtime.interp.run import run_nest
 from parsed import parse_module

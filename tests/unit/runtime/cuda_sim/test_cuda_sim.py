@@ -5,7 +5,7 @@ import pytest
 from cuda_kernels import KERNELS, load, parse
 from nestor.dialects.diagnostic import NestorError
 from nestor.lowering.cuda_c.emit import emit_cuda
-from nestor.runtime.cuda.host_plan import ErrorRecord
+from nestor.runtime.cuda.host_program import ErrorRecord
 from nestor.runtime.cuda_sim.engine import SimEngine
 from nestor.runtime.cuda_sim.module import SimModule
 

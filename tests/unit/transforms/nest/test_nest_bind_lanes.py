@@ -15,7 +15,7 @@ from nestor.dialects.verifier import verify
 from nestor.lowering.cuda_c.emit import emit_cuda
 from nestor.lowering.nest_to_gpu.convert import ConvertNestToGpuPass
 from nestor.runtime.cuda import nvrtc
-from nestor.runtime.cuda.host_plan import ErrorRecord
+from nestor.runtime.cuda.host_program import ErrorRecord
 from nestor.runtime.cuda_sim.engine import SimEngine
 from nestor.runtime.interp.run import run_nest
 from nestor.transforms.nest.loops.split import split

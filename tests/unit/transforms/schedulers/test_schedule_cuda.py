@@ -13,7 +13,7 @@ from nestor.dialects.registry import make_context
 from nestor.dialects.remarks import listening
 from nestor.dialects.verifier import verify
 from nestor.lowering.nest_to_gpu.convert import ConvertNestToGpuPass
-from nestor.runtime.cuda.host_plan import ErrorRecord
+from nestor.runtime.cuda.host_program import ErrorRecord
 from nestor.runtime.cuda_sim.engine import SimEngine
 from nestor.runtime.interp.run import run_nest
 from nestor.transforms.nest.mapping.insert_barriers import NestInsertBarriersPass
