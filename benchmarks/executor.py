@@ -116,7 +116,7 @@ def forks(small: bool) -> list[str]:
     row = ROWS["encoder-layer"]
     x, *weights = row.make(small)
     half = x.shape[0] // 2
-    layer = nt.jit(networks.encoder_layer)
+    layer = nt.jit(networks.encoder_layer, dynamic=False)  # a program for each size
     halves = [np.ascontiguousarray(x[:half]), np.ascontiguousarray(x[half:])]
 
     def alone() -> Any:

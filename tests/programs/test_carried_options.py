@@ -305,6 +305,22 @@ def test_methods_and_partial_functions_have_the_options_of_the_function():
     assert bound.options()["constants"] == ("w",)  # it may still be given, by name
 
 
+def test_methods_have_slices():
+    rows = nt.vmap(Model(3.0).loss, in_axes=(0, None))
+    assert rows.options()["dynamic"] == {"x": {1: PROMISE}} and rows.target == "interp"
+    np.testing.assert_array_equal(rows(np.ones((2, 8))), [24, 24])
+    with pytest.raises(nt.NestorError, match="declared as n"):
+        rows(np.ones((2, 9)))
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_jit_of_a_jitted_function_takes_the_plain_one(name):
+    """Options are those that it is given: `f.again(...)` keeps the others."""
+    jitted = nt.jit(energy, **OPTIONS[name])
+    assert nt.jit(jitted).given_options() == {} and nt.jit(jitted).function is energy
+    assert nt.jit(jitted, **OPTIONS[name]).given_options() == jitted.given_options()
+
+
 # ---- axes of slices ----------------------------------------------------------------------------------
 
 
