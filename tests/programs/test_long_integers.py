@@ -214,3 +214,55 @@ def test_a_loop_of_one_iteration_around_another(target):
     for a, b in (([2.0], [1.0, 3.0]), ([2.0, 1.0], [1.0, 3.0]), ([2.0], [1.0])):
         a, b = np.array(a), np.array(b)
         np.testing.assert_array_equal(compiled(a, b), product_of_polynomials(a, b))
+
+
+def scaled(x, k):
+    return x * k
+
+
+def more(k):
+    return k + 1
+
+
+def of_dict(x, d):
+    return x + d["k"]
+
+
+BEYOND = [2**63, -(2**63) - 1, 2**64, 2**70, -(2**100)]
+
+
+@pytest.mark.parametrize("target", ["cpu", "interp", "cuda-sim"])
+def test_arguments_that_64_bits_do_not_hold(target):
+    """They are compiled in: no program for integers takes them, before or after it has become native."""
+    x, n = np.arange(3.0), np.arange(3)
+    for function, arguments in (
+        (scaled, (x,)),
+        (scaled, (n,)),
+        (scaled, (x.astype("f4"),)),
+        (more, ()),
+        (lambda x, k: of_dict(x, {"k": k}), (x,)),
+    ):
+        compiled = nt.jit(function, target=target)
+        for k in [3] * (80 if target == "cpu" else 2) + BEYOND + [4]:
+            try:
+                wanted = function(*arguments, k)
+            except OverflowError:
+                with pytest.raises(OverflowError):
+                    compiled(*arguments, k)
+                continue
+            got = compiled(*arguments, k)
+            np.testing.assert_array_equal(np.asarray(got), np.asarray(wanted), err_msg=str(k))
+
+
+def test_such_arguments_of_what_is_made_of_a_function(tmp_path):
+    x = np.arange(3.0)
+    for k in (3, *BEYOND):
+        np.testing.assert_array_equal(nt.grad(lambda x, k: scaled(x, k).sum())(x, k), np.full(3, float(k)))
+        np.testing.assert_array_equal(nt.vmap(scaled, in_axes=(0, None))(x, k), x * k)
+        np.testing.assert_array_equal(nt.jit(scaled, profile=True)(x, k), x * k)
+        np.testing.assert_array_equal(nt.jit(of_dict)(x, {"k": k}), x + k)
+    compiled = nt.jit(scaled).lower(x, 3).compile()
+    compiled.save(tmp_path / "f.nestor")
+    for program in (compiled, nt.load(tmp_path / "f.nestor")):
+        with pytest.raises(nt.NestorError, match="not of the types it was compiled for"):
+            program(x, 2**70)

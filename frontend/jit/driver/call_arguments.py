@@ -22,7 +22,7 @@ from ...interface.ordinary import is_ordinary
 from ...interface.parameters import bound
 from ...interface.spec import ScalarSpec, Spec
 from ...interface.structures import LEAVES, Seen, is_spread, spread
-from ..specialise.arguments import Default, default_of
+from ..specialise.arguments import Default, default_of, is_long
 from .adoption import Adoption, adoption, is_foreign
 
 Types = tuple[ArgumentType, ...]
@@ -158,6 +158,6 @@ class CallArguments:
             return static_type(name, value.value)
         if isinstance(value, Spec | ScalarSpec):
             return changed(value.argument_type(name), group=group)
-        if name in self._static or name in self._baked:
+        if name in self._static or name in self._baked or is_long(value):
             return static_type(name, value, group)
         return argument_type(name, value, mutates=mutates, group=group)

@@ -17,7 +17,7 @@ from ....lowering.abi.kernel_signature import LARGEST_SMALL
 from ....runtime.cuda.device_arrays import ALIGNMENT, fresh
 from ...interface.argument_types import ArgumentType
 from ..call.invoke import Invocation
-from ..specialise.arguments import Default, key_of, overlaps
+from ..specialise.arguments import Default, is_long, key_of, overlaps
 from .adoption import Adoption, adoption
 from .device_adoption import device_adoption
 from .device_calls import (
@@ -128,6 +128,8 @@ class CudaFunction(JitFunction):
                 parts.append(Default)
             elif kind in (bool, str) or value is None or name in self._static or name in self._baked:
                 parts.append((kind, key_of(value)))
+            elif is_long(value):
+                return None
             elif kind in VARYING:
                 parts.append((kind, kind not in INTEGERS or abs(int(value)) < LARGEST_SMALL))
             else:

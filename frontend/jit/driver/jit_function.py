@@ -40,6 +40,7 @@ from ..disk import stored_programs as disk
 from ..specialise import progress
 from ..specialise.arguments import (
     Default,
+    is_long,
     key_of,
     overlaps,
     parts_of_function,
@@ -470,7 +471,7 @@ class JitFunction(Specialiser, CallArguments, Pickled):
                 )
             elif isinstance(value, Default):
                 parts.append(Default)
-            elif name in self._baked or name in self._static:
+            elif name in self._baked or name in self._static or is_long(value):
                 parts.append(key_of(value))
             elif self._profiles is not None and type(value) in (int, bool):
                 parts.append(self._profiles.key_of(name, value))

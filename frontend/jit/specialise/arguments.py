@@ -46,6 +46,11 @@ def key_of(value: Any) -> Any:
         return type(value)
 
 
+def is_long(value: Any) -> bool:
+    """Whether a value is an integer of Python that 64 bits do not hold: it is compiled in, as no program takes it."""
+    return type(value) is int and not -(1 << 63) <= value < 1 << 63
+
+
 def overlaps(values: Sequence[Any]) -> tuple:
     """Which pairs of array arguments may share memory, and which are the same."""
     arrays = [(k, v) for k, v in enumerate(values) if isinstance(v, np.ndarray)]
