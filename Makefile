@@ -114,6 +114,7 @@ $(VENV)/installed-docs: $(VENV)/installed
 
 docs: $(VENV)/installed-docs ## regenerate the pages that are made from docstrings and imports, and build the site into site/
 	$(BIN)/python -m nestor.tools.docs.schedules > docs/schedules.md
+	$(BIN)/python -m nestor.tools.docs.step_types > frontend/jit/driver/step_types.py
 	$(BIN)/python -m nestor.tools.docs.numpy_coverage > docs/numpy.md
 	$(BIN)/python -m nestor.tools.docs.errors > docs/errors.md
 	$(BIN)/python -m nestor.tools.docs.passes > docs/reference/passes.md

@@ -5,10 +5,13 @@ python examples/blur.py
 
 import nestor as nt
 import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.floating]
 
 
 @nt.jit
-def blur(x):
+def blur(x: Array) -> Array:
     rows = (x[:, :-2] + x[:, 1:-1] + x[:, 2:]) / 3
     return (rows[:-2] + rows[1:-1] + rows[2:]) / 3
 

@@ -6,6 +6,9 @@ differentiates the simulation, a plain loop over time, and gradient steps find p
 
 import nestor as nt
 import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
 
 STEPS, STEP, GRAVITY, BOUNCE = 240, 0.01, 9.81, 0.8
 START, TARGET = np.array([0.2, 0.8]), np.array([1.7, 0.5])
@@ -13,7 +16,7 @@ PILLAR = 0.9, 1.1, 0.6
 """Left and right side of the pillar, and how high it is."""
 
 
-def flight(pushes):
+def flight(pushes: Array) -> Array:
     """Places of the ball: an array of (step, axis). Semi-implicit steps of Euler, with a loss of speed at each bounce."""
     steps = pushes.shape[0]
     places = np.zeros((steps + 1, 2))
@@ -41,17 +44,19 @@ def flight(pushes):
     return places
 
 
-def cost(pushes):
+def cost(pushes: Array) -> float:
     """How far the ball is from the target in the last steps, and the effort."""
     places = flight(pushes)
-    missed = ((places[-10:] - TARGET) ** 2).mean()
-    return 100.0 * missed + 0.01 * (pushes**2).mean()
+    missed: float = ((places[-10:] - TARGET) ** 2).mean()
+    effort: float = (pushes**2).mean()
+    return 100.0 * missed + 0.01 * effort
 
 
-def steer(iterations=400, rate=0.3):
+def steer(iterations: int = 400, rate: float = 0.3) -> tuple[Array, list[float]]:
     """Adam from no pushes at all; gives the pushes and the costs."""
     pushes = np.zeros((STEPS, 2))
-    first, second, costs = np.zeros_like(pushes), np.zeros_like(pushes), []
+    first, second = np.zeros_like(pushes), np.zeros_like(pushes)
+    costs: list[float] = []
     step_of = nt.value_and_grad(cost)
     for k in range(1, iterations + 1):
         value, gradient = step_of(pushes)

@@ -6,18 +6,21 @@ loop over time, and gradient steps with momentum find the four rates that made t
 
 import nestor as nt
 import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
 
 STEP, STEPS = 0.05, 120
 RATES = np.array([1.1, 0.4, 0.4, 0.1])
 """Births of prey, prey eaten, deaths of predators, births of predators."""
 
 
-def change(state, rates):
+def change(state: Array, rates: Array) -> Array:
     prey, hunters = state[0], state[1]
     return np.stack([prey * (rates[0] - rates[1] * hunters), hunters * (rates[3] * prey - rates[2])])
 
 
-def runge_kutta(state, rates):
+def runge_kutta(state: Array, rates: Array) -> Array:
     """One step of the fourth order."""
     a = change(state, rates)
     b = change(state + STEP / 2 * a, rates)
@@ -26,30 +29,33 @@ def runge_kutta(state, rates):
     return state + STEP / 6 * (a + 2 * b + 2 * c + d)
 
 
-def loss(rates, start, observed):
+def loss(rates: Array, start: Array, observed: Array) -> float:
     """The mean squared distance from what was observed after each step."""
-    state, total = start, 0.0
+    state: Array = start
+    total: float = 0.0
     for k in range(observed.shape[0]):
         state = runge_kutta(state, rates)
-        total = total + ((state - observed[k]) ** 2).sum()
-    return total / observed.shape[0]
+        total += ((state - observed[k]) ** 2).sum()
+    return total / len(observed)
 
 
-def observe(rng, start):
+def observe(rng: np.random.Generator, start: Array) -> Array:
     """What the true rates lead to, with noise."""
-    states, state = [], start
+    state = start
+    states: list[Array] = []
     for _ in range(STEPS):
         state = runge_kutta(state, RATES)
         states.append(state)
     return np.array(states) + rng.normal(0, 0.05, (STEPS, 2))
 
 
-def fit(steps=400, rate=0.02):
+def fit(steps: int = 400, rate: float = 0.02) -> tuple[Array, list[float]]:
     """Adam from a wrong guess; gives the rates and the losses."""
     start = np.array([10.0, 5.0])
     observed = observe(np.random.default_rng(0), start)
     rates = np.array([0.9, 0.3, 0.5, 0.12])
-    first, second, losses = np.zeros(4), np.zeros(4), []
+    first, second = np.zeros(4), np.zeros(4)
+    losses: list[float] = []
     step_of = nt.value_and_grad(loss)
     for step in range(1, steps + 1):
         value, gradient = step_of(rates, start, observed)

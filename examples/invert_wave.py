@@ -5,9 +5,14 @@ loop over time, and nt.checkpoint bounds the memory that states of it may take. 
 """
 
 import sys
+from importlib import import_module
+from typing import Any
 
 import nestor as nt
 import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
 
 SIZE, STEPS, MEMORY = 192, 500, 32
 """Cells along a side, steps of time, and the megabytes for states of the loop (all of them would be 281)."""
@@ -15,7 +20,7 @@ SOURCES = (0.1, 0.3, 0.5, 0.7, 0.9)
 """Where waves start, along the upper side; they are heard along the others."""
 
 
-def heard(speed, source, pulse):
+def heard(speed: Array, source: int, pulse: Array) -> Array:
     """What receivers hear of one pulse: an array of (step, side, receiver)."""
     n, steps = speed.shape[0], pulse.shape[0]
     now, last, record = np.zeros((n, n)), np.zeros((n, n)), np.zeros((steps, 3, n))
@@ -28,21 +33,23 @@ def heard(speed, source, pulse):
     return record
 
 
-def misfit(speed, source, pulse, observed, memory):
+def misfit(speed: Array, source: int, pulse: Array, observed: Array, memory: int) -> float:
     """How far what is heard is from what was heard."""
     record = nt.checkpoint(heard, bytes=memory)(speed, source, pulse)
-    return 0.5 * ((record - observed) ** 2).sum()
+    missed: float = ((record - observed) ** 2).sum()
+    return 0.5 * missed
 
 
-def truth(size=SIZE):
+def truth(size: int = SIZE) -> Array:
     """Slower in a round region, faster in a band."""
     y, x = np.mgrid[0:size, 0:size] / size
-    speed = np.full((size, size), 0.5)
+    speed: Array = np.full((size, size), 0.5)
     speed -= 0.06 * np.exp(-((x - 0.4) ** 2 + (y - 0.45) ** 2) / 0.02)
-    return speed + 0.04 * np.exp(-((y - 0.75 + 0.2 * x) ** 2) / 0.004)
+    speed += 0.04 * np.exp(-((y - 0.75 + 0.2 * x) ** 2) / 0.004)
+    return speed
 
 
-def smooth(field, times=6):
+def smooth(field: Array, times: int = 6) -> Array:
     """The field, averaged with its neighbours."""
     for _ in range(times):
         wide = np.pad(field, 1, mode="edge")
@@ -50,17 +57,20 @@ def smooth(field, times=6):
     return field
 
 
-def pulse_of(steps):
+def pulse_of(steps: int) -> Array:
     """What the sources send."""
     time = np.arange(steps)
     return np.exp(-(((time - 40) / 12) ** 2)) * np.sin((time - 40) / 8)
 
 
-def invert(iterations=20, size=SIZE, steps=STEPS, memory=MEMORY, rate=0.003):
+def invert(
+    iterations: int = 20, size: int = SIZE, steps: int = STEPS, memory: int = MEMORY, rate: float = 0.003
+) -> tuple[Array, list[float]]:
     """Normalised gradient steps with momentum from a constant speed; gives the speed and the misfits."""
     pulse, sources = pulse_of(steps), [int(size * x) for x in SOURCES]
     observed = [heard(truth(size), source, pulse) for source in sources]
-    speed, move, losses = np.full((size, size), 0.5), 0.0, []
+    speed, move = np.full((size, size), 0.5), np.zeros((size, size))
+    losses: list[float] = []
     step_of = nt.value_and_grad(misfit)
     for _ in range(iterations):
         total, gradient = 0.0, np.zeros((size, size))
@@ -78,13 +88,10 @@ def invert(iterations=20, size=SIZE, steps=STEPS, memory=MEMORY, rate=0.003):
     return speed, losses
 
 
-def plot(found, losses, path="invert_wave.png"):
+def plot(found: Array, losses: list[float], path: str = "invert_wave.png") -> None:
     """The true speed, what was found, and the misfits."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
+    pyplot: Any = import_module("matplotlib.pyplot")
+    pyplot.switch_backend("Agg")
     figure, axes = pyplot.subplots(1, 3, figsize=(12, 4))
     for axis, title, field in zip(axes[:2], ("true speed", "found"), (truth(), found), strict=True):
         axis.imshow(field, vmin=0.42, vmax=0.56)

@@ -2,9 +2,12 @@
 
 import numpy as np
 from nestor import nn
+from numpy.typing import NDArray
+
+Array = NDArray[np.floating]
 
 
-def lstm_cell(x, h, c, w, u, bias):
+def lstm_cell(x: Array, h: Array, c: Array, w: Array, u: Array, bias: Array) -> tuple[Array, Array]:
     """One step: `w` (inputs, 4 * n), `u` (n, 4 * n) and `bias` hold the input, forget, cell and output gates."""
     n = h.shape[-1]
     gates = x @ w + h @ u + bias
@@ -13,24 +16,25 @@ def lstm_cell(x, h, c, w, u, bias):
     return o * np.tanh(c), c
 
 
-def lstm(xs, h, c, w, u, bias):
+def lstm(xs: Array, h: Array, c: Array, w: Array, u: Array, bias: Array) -> tuple[Array, Array]:
     """Over time: `xs` (time, batch, inputs); the last states."""
     for x in xs:
         h, c = lstm_cell(x, h, c, w, u, bias)
     return h, c
 
 
-def gru_cell(x, h, w, u, bias):
+def gru_cell(x: Array, h: Array, w: Array, u: Array, bias: Array) -> Array:
     """One step: reset gate, update gate and candidate, n columns each."""
     n = h.shape[-1]
     inputs, states = x @ w + bias, h @ u
     r = nn.sigmoid(inputs[:, :n] + states[:, :n])
     z = nn.sigmoid(inputs[:, n : 2 * n] + states[:, n : 2 * n])
     candidate = np.tanh(inputs[:, 2 * n :] + r * states[:, 2 * n :])
-    return (1 - z) * candidate + z * h
+    h = (1 - z) * candidate + z * h
+    return h
 
 
-def gru(xs, h, w, u, bias):
+def gru(xs: Array, h: Array, w: Array, u: Array, bias: Array) -> Array:
     """Over time; the last state."""
     for x in xs:
         h = gru_cell(x, h, w, u, bias)

@@ -1,9 +1,12 @@
 """A recurrent network as a plain Python loop that reports as it runs: compiled, it prints the same lines."""
 
 import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.floating]
 
 
-def rnn(xs, h, w, u, bias):
+def rnn(xs: Array, h: Array, w: Array, u: Array, bias: Array) -> Array:
     """`xs` (time, batch, inputs), the state `h` (batch, n); the states of all steps, (time, batch, n)."""
     states = np.empty((len(xs), *h.shape), h.dtype)
     for t in range(len(xs)):
@@ -14,9 +17,9 @@ def rnn(xs, h, w, u, bias):
     return states
 
 
-def rnn_list(xs, h, w, u, bias):
+def rnn_list(xs: Array, h: Array, w: Array, u: Array, bias: Array) -> tuple[Array, Array]:
     """The same with a list of the states before each step; they, stacked, and the last state."""
-    states = []
+    states: list[Array] = []
     for t, x in enumerate(xs):
         states.append(h)
         h = np.tanh(x @ w + h @ u + bias)

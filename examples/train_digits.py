@@ -9,6 +9,11 @@ import time
 
 import nestor as nt
 import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.floating]
+Digits = NDArray[np.integer]
+Net = dict[str, Array]
 
 FONT = """
 .###. ..#.. .###. ##### ...#. ##### ..##. ##### .###. .###.
@@ -22,13 +27,13 @@ FONT = """
 SIDE = 16
 
 
-def glyphs():
+def glyphs() -> Array:
     """The ten digits as arrays of 7 x 5 zeros and ones."""
     rows = [line.split() for line in FONT.split("\n") if line]
     return np.array([[[c == "#" for c in row[d]] for row in rows] for d in range(10)], np.float32)
 
 
-def draw(rng, count):
+def draw(rng: np.random.Generator, count: int) -> tuple[Array, Digits]:
     """Images (count, 1, 16, 16) of random digits, and the digits."""
     digits = rng.integers(0, 10, count)
     size, tilt = rng.uniform(0.42, 0.6, count), rng.uniform(-0.25, 0.25, count)
@@ -43,23 +48,26 @@ def draw(rng, count):
     return noisy[:, None].astype(np.float32), digits
 
 
-def scores(net, images):
+def scores(net: Net, images: Array) -> Array:
     """The net: two convolutions, each with a pooling, and a layer for the ten digits."""
     x = nt.nn.conv(images, net["first"], net["first bias"])
     x = nt.nn.relu(nt.nn.max_pool(x, (2, 2)))
     x = nt.nn.conv(x, net["second"], net["second bias"])
     x = nt.nn.relu(nt.nn.max_pool(x, (2, 2)))
-    return x.reshape(x.shape[0], -1) @ net["last"] + net["last bias"]
+    digits: Array = x.reshape(x.shape[0], -1) @ net["last"] + net["last bias"]
+    return digits
 
 
-def loss(net, images, one_hot):
+def loss(net: Net, images: Array, one_hot: Array) -> float:
     """The mean of the negative logarithm of what the net takes the digit's probability for."""
-    return -(nt.nn.log_softmax(scores(net, images), axis=-1) * one_hot).sum() / images.shape[0]
+    total: float = (nt.nn.log_softmax(scores(net, images), axis=-1) * one_hot).sum()
+    return -total / len(images)
 
 
-def make_net(rng):
-    def weights(*shape):
-        return (rng.standard_normal(shape) * np.sqrt(2 / np.prod(shape[1:]))).astype(np.float32)
+def make_net(rng: np.random.Generator) -> Net:
+    def weights(*shape: int) -> Array:
+        deviation = float(np.sqrt(2 / np.prod(shape[1:])))
+        return (rng.standard_normal(shape) * deviation).astype(np.float32)
 
     return {
         "first": weights(16, 1, 3, 3),
@@ -71,14 +79,14 @@ def make_net(rng):
     }
 
 
-def show_progress(step, steps, value, started):
+def show_progress(step: int, steps: int, value: float, started: float) -> None:
     done = 30 * step // steps
     bar, seconds = "#" * done + "." * (30 - done), time.perf_counter() - started
     text = f"\r[{bar}] step {step:3} of {steps}, loss {value:.3f}, {seconds:4.1f} s"
     print(text, end="", file=sys.stderr)
 
 
-def train(steps=300, batch=128, rate=2e-3, seed=0):
+def train(steps: int = 300, batch: int = 128, rate: float = 2e-3, seed: int = 0) -> Net:
     """Adam on batches of fresh digits; gives the net."""
     rng = np.random.default_rng(seed)
     net = make_net(rng)
@@ -100,7 +108,7 @@ def train(steps=300, batch=128, rate=2e-3, seed=0):
     return net
 
 
-def accuracy(net, count=1000, seed=1):
+def accuracy(net: Net, count: int = 1000, seed: int = 1) -> float:
     """The share of fresh digits that the net reads."""
     images, digits = draw(np.random.default_rng(seed), count)
     return float((np.argmax(nt.jit(scores)(net, images), axis=1) == digits).mean())

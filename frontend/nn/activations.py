@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...dialects.special import erf, sigmoid
 from .composites import composite
@@ -47,14 +48,14 @@ def gelu(x: Any, approximate: str = "none") -> Any:
 
 
 @composite
-def softmax(x: Any, axis: Any = -1) -> Any:
+def softmax(x: Any, axis: Any = -1) -> NDArray[Any]:
     """exp(x) along `axis`, divided by its sum."""
     e = np.exp(x - np.max(x, axis=axis, keepdims=True))
     return e / np.sum(e, axis=axis, keepdims=True)
 
 
 @composite
-def log_softmax(x: Any, axis: Any = -1) -> Any:
+def log_softmax(x: Any, axis: Any = -1) -> NDArray[Any]:
     """The logarithm of the softmax."""
     shifted = x - np.max(x, axis=axis, keepdims=True)
     return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))

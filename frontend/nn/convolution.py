@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
 
 from .padding import each, every, padded, spans
 
 
 def conv(
     x: Any, w: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
-) -> Any:
+) -> NDArray[Any]:
     """`x` (batch, channels, *space) with `w` (outputs, channels / groups, *window), plus `bias` (outputs).
 
     `stride`, `padding` and `dilation` are one integer for all dimensions or a tuple of one for each. A padding is of
@@ -53,7 +54,7 @@ def _products(view, w, rank, groups):
 
 def conv1d(
     x: Any, w: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
-) -> Any:
+) -> NDArray[Any]:
     """`conv` of (batch, channels, length)."""
     if w.ndim != 3:
         raise ValueError("conv1d takes weights of shape (outputs, channels, length)")
@@ -62,7 +63,7 @@ def conv1d(
 
 def conv2d(
     x: Any, w: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
-) -> Any:
+) -> NDArray[Any]:
     """`conv` of (batch, channels, height, width)."""
     if w.ndim != 4:
         raise ValueError("conv2d takes weights of shape (outputs, channels, height, width)")
@@ -71,7 +72,7 @@ def conv2d(
 
 def conv3d(
     x: Any, w: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
-) -> Any:
+) -> NDArray[Any]:
     """`conv` of (batch, channels, depth, height, width)."""
     if w.ndim != 5:
         raise ValueError("conv3d takes weights of shape (outputs, channels, depth, height, width)")

@@ -5,23 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .activations import log_softmax, softmax
 from .composites import composite
 from .random import uniform
 
 
-def one_hot(ids: Any, n: int, dtype: Any = np.float32) -> Any:
+def one_hot(ids: Any, n: int, dtype: Any = np.float32) -> NDArray[Any]:
     """A new last axis of `n`: 1 where it equals the id, else 0."""
     return (np.expand_dims(ids, -1) == np.arange(n)).astype(dtype)
 
 
-def embedding(table: Any, ids: Any) -> Any:
+def embedding(table: Any, ids: Any) -> NDArray[Any]:
     """The rows of `table` that `ids` name."""
     return table[ids]
 
 
-def dropout(x: Any, p: float, key: Any) -> Any:
+def dropout(x: Any, p: float, key: Any) -> NDArray[Any]:
     """Elements are 0 with probability `p`; the others grow by 1 / (1 - p). `p` is a number, `key` as in nt.random."""
     if p == 0:
         return x
@@ -37,7 +38,7 @@ def cross_entropy(logits: Any, labels: Any) -> Any:
 
 
 @composite
-def attention(query: Any, key: Any, value: Any, mask: Any = None, scale: float | None = None) -> Any:
+def attention(query: Any, key: Any, value: Any, mask: Any = None, scale: float | None = None) -> NDArray[Any]:
     """softmax(query @ key.T * scale + mask) @ value over the last two axes: (..., positions, features).
 
     A mask of booleans says which keys count; one of numbers is added to the scores. `scale` is 1 / sqrt(features).

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .composites import composite
 
@@ -24,7 +25,9 @@ def divided_by_rms(x: Any, axis: Any, eps: float) -> Any:
 
 
 @composite
-def layer_norm(x: Any, weight: Any = None, bias: Any = None, axis: Any = -1, eps: float = 1e-5) -> Any:
+def layer_norm(
+    x: Any, weight: Any = None, bias: Any = None, axis: Any = -1, eps: float = 1e-5
+) -> NDArray[Any]:
     """(x - mean) / sqrt(var + eps) over `axis` (one or several), times `weight`, plus `bias`."""
     result = standardised(x, axis, eps)
     if weight is not None:
@@ -35,7 +38,7 @@ def layer_norm(x: Any, weight: Any = None, bias: Any = None, axis: Any = -1, eps
 
 
 @composite
-def rms_norm(x: Any, weight: Any = None, axis: Any = -1, eps: float = 1e-6) -> Any:
+def rms_norm(x: Any, weight: Any = None, axis: Any = -1, eps: float = 1e-6) -> NDArray[Any]:
     """x / sqrt(mean(x * x) + eps) over `axis`, times `weight`."""
     result = divided_by_rms(x, axis, eps)
     if weight is not None:
@@ -52,7 +55,7 @@ def _along(vector, x, axis):
 @composite
 def batch_norm(
     x: Any, mean: Any, var: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5, axis: Any = 1
-) -> Any:
+) -> NDArray[Any]:
     """Inference: statistics, weight and bias (vectors along `axis`) folded into one scale and one shift."""
     scale = 1 / np.sqrt(var + eps)
     if weight is not None:
@@ -65,7 +68,7 @@ def batch_norm(
 
 def batch_norm_training(
     x: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5, axis: Any = 1
-) -> Any:
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Training: normalised by the statistics of this batch; returns the result, the mean, and the (biased) variance."""
     position = axis if axis >= 0 else axis + x.ndim
     others = ()

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
 
 from .padding import each, every, padded, spans
 
@@ -19,13 +20,13 @@ def _windows(x, window, stride, padding, fill):
     return view[(..., *every(steps), *every((1,) * rank))]
 
 
-def max_pool(x: Any, window: Any, stride: Any = None, padding: Any = 0) -> Any:
+def max_pool(x: Any, window: Any, stride: Any = None, padding: Any = 0) -> NDArray[Any]:
     """The largest element of every window: a tuple of extents, of the last dimensions. The stride is the window."""
     lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
     return np.max(_windows(x, window, stride, padding, lowest), axis=tuple(range(-len(window), 0)))
 
 
-def avg_pool(x: Any, window: Any, stride: Any = None, padding: Any = 0) -> Any:
+def avg_pool(x: Any, window: Any, stride: Any = None, padding: Any = 0) -> NDArray[Any]:
     """The mean of every window, in which zeros of the padding count."""
     return np.mean(_windows(x, window, stride, padding, 0), axis=tuple(range(-len(window), 0)))
 
@@ -48,11 +49,11 @@ def _each_axis(x, counts, reduce):
     return x
 
 
-def adaptive_avg_pool(x: Any, counts: Any) -> Any:
+def adaptive_avg_pool(x: Any, counts: Any) -> NDArray[Any]:
     """Means of parts of the last dimensions, so many that the results' extents are `counts`."""
     return _each_axis(x, counts, np.mean)
 
 
-def adaptive_max_pool(x: Any, counts: Any) -> Any:
+def adaptive_max_pool(x: Any, counts: Any) -> NDArray[Any]:
     """The largest elements of parts of the last dimensions, so many that the results' extents are `counts`."""
     return _each_axis(x, counts, np.max)

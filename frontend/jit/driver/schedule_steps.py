@@ -37,6 +37,7 @@ from ....transforms.schedule.payload import name_of
 from ....transforms.schedule.recorder import Recorder
 from ...interface.errors import DTypeError
 from ...interface.program_parts import Program
+from .step_types import StepMethods
 
 MOST_NAMES = 8
 """Loops that `repr` names."""
@@ -64,7 +65,7 @@ class Handle:
 
 
 @boundaries
-class Schedule:
+class Schedule(StepMethods):
     """Steps, and the nests they were done to. One method a primitive: docs/schedules.md describes each.
 
     Where a handle is expected, the name of a loop (or buffer) does as well: `s.split("i", 16)`.

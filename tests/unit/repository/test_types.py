@@ -30,25 +30,42 @@ MYPY = "[mypy]\ncache_dir = .mypy_cache\n[mypy-nestor.*]\nignore_errors = True\n
 @pytest.mark.slow
 @pytest.mark.parametrize("checker", CHECKERS)
 def test_a_users_file_is_clean_and_mistakes_are_found(checker, tmp_path):
-    if importlib.util.find_spec(checker) is None:
-        pytest.skip(f"{checker} comes with the dev extra")
-    (tmp_path / "nestor").symlink_to(ROOT)
     shutil.copy(USER, tmp_path / "user.py")
     (tmp_path / "wrong.py").write_text(USER.read_text() + WRONG)
-    (tmp_path / "mypy.ini").write_text(MYPY)
-    command, *mistakes = CHECKERS[checker]
+    _, *mistakes = CHECKERS[checker]
     for file, is_clean in (("user.py", True), ("wrong.py", False)):
-        done = subprocess.run(
-            [sys.executable, "-m", *command, file],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
+        done = check(checker, tmp_path, file)
         assert (done.returncode == 0) is is_clean, done.stdout + done.stderr
         if not is_clean:
             assert all(one in done.stdout for one in mistakes), done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("checker", CHECKERS)
+def test_the_examples_are_clean(checker, tmp_path):
+    """Strictly, as a user's project may check them: without the examples' folder, whose neighbours are Nestor's own."""
+    examples = sorted((ROOT / "examples").glob("*.py"))
+    for path in examples:
+        (tmp_path / path.name).write_text(path.read_text() + "\n# pyright: strict\n")
+    done = check(checker, tmp_path, *(path.name for path in examples))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def check(checker: str, folder: Path, *files: str) -> subprocess.CompletedProcess[str]:
+    """What a checker says of files in a folder of their own, beside an installed Nestor."""
+    if importlib.util.find_spec(checker) is None:
+        pytest.skip(f"{checker} comes with the dev extra")
+    (folder / "nestor").unlink(missing_ok=True)
+    (folder / "nestor").symlink_to(ROOT)
+    (folder / "mypy.ini").write_text(MYPY)
+    return subprocess.run(
+        [sys.executable, "-m", *CHECKERS[checker][0], *files],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
 
 
 def test_the_file_runs():

@@ -8,6 +8,7 @@ from importlib import import_module
 import pytest
 from nestor.dialects.schedule.table import PRIMITIVES, Primitive
 from nestor.tools.docs.schedules import generate
+from nestor.tools.docs.step_types import generate as generate_types
 from nestor.tools.opt_tool.information import summary_of
 from nestor.transforms.registry import load_pass
 from places import ROOT
@@ -54,3 +55,8 @@ def test_its_documentation_shows_before_and_after(row: Primitive):
 
 def test_the_documentation_is_the_one_generated():
     assert (ROOT / "docs" / "schedules.md").read_text() == generate(), "run `make docs`"
+
+
+def test_what_type_checkers_know_of_the_steps_is_the_table():
+    kept = (ROOT / "frontend" / "jit" / "driver" / "step_types.py").read_text()
+    assert kept == generate_types(), "run `make docs`"
