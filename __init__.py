@@ -92,10 +92,17 @@ __all__ = ["__version__", *_PUBLIC, *_MODULES]
 
 def __getattr__(name: str):
     place = _MODULES.get(name) or _PUBLIC.get(name)
-    if (
-        place is None
-    ):  # before any import: pytest asks for names of its own, by a folder that may have any name
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # before any import: pytest asks for names of its own, by a folder that may have any name
+    if place is None:
+        import sys
+
+        try:
+            raise AttributeError(
+                f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__]
+            )
+        except AttributeError as error:
+            error.__traceback__ = None  # no line of this file is shown: dialects/tracebacks.py says how
+            raise
     from importlib import import_module
 
     from .runtime.collector import collector_paused

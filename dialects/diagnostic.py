@@ -127,6 +127,25 @@ def page_of(kind: type[NestorError]) -> str | None:
     return f"docs/errors.md#{kind.__name__.lower()}" if has_example else None
 
 
+class CallError(NestorError, TypeError):
+    """A function of Nestor called with arguments that it does not take.
+
+        nt.grad()
+
+    The help shows the parameters that there are.
+    """
+
+
+class FileError(NestorError, OSError):
+    """A file or folder that cannot be read or written.
+
+        nt.load("not_there.nestor")
+
+    `compiled.save(path)` writes what `nt.load` reads, `s.save(path)` what `compile(schedule=path)` reads; the message says
+    what the system answered.
+    """
+
+
 class PassFailure(NestorError):
     """A pass cannot do what it was asked. Raised with the operation at fault: `fail(op, "...")`.
 

@@ -26,7 +26,7 @@ from functools import wraps
 from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
-from .diagnostic import NestorError, SourceLocation, page_of
+from .diagnostic import CallError, NestorError, SourceLocation, page_of
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Class = TypeVar("Class", bound=type)
@@ -50,12 +50,26 @@ def boundary(function: Function) -> Function:
     @wraps(function)
     def entered(*args: Any, **kwargs: Any) -> Any:
         try:
-            return function(*args, **kwargs)
+            try:
+                return function(*args, **kwargs)
+            except TypeError as error:
+                if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+                    raise
+                raise _refused_call(function, error) from None
         except Exception as error:
             leave(error, sys._getframe(1))
             raise
 
     return entered  # pyright: ignore
+
+
+def _refused_call(function: Callable[..., Any], error: TypeError) -> CallError:
+    """What Python says of a call that the parameters do not take, with the parameters."""
+    import inspect
+
+    parameters = list(inspect.signature(function).parameters.values())
+    shown = [one.replace(annotation=one.empty) for one in parameters if one.name != "self"]
+    return CallError(str(error), hint=f"it is {function.__name__}{inspect.Signature(shown)}")
 
 
 def boundaries(kind: Class) -> Class:

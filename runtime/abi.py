@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dialects.diagnostic import NestorError
+from ..dialects.diagnostic import CallError, NestorError
 from ..dialects.records import record
 from ..lowering.abi.error_codes import RECORD_WORDS
 
@@ -195,7 +195,13 @@ def _memref_fill(position: int, form: MemrefForm) -> Fill:
         found = (
             f"{getattr(array, 'dtype', type(array).__name__)} array of shape {getattr(array, 'shape', ())}"
         )
-        return NestorError(f"argument {position}: {found} does not fit {form.text}: {why}")
+        hint = (
+            ""
+            if isinstance(array, np.ndarray)
+            else "f.lower takes nt.spec in place of arrays, a call takes arrays"
+        )
+        message = f"argument {position}: {found} does not fit {form.text}: {why}"
+        return CallError(message, hint=hint or "call the jitted function: it compiles for these arguments")
 
     def fill(array: np.ndarray, slots: list[int]) -> None:
         if not isinstance(array, np.ndarray):

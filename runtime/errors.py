@@ -27,6 +27,15 @@ class KernelError(NestorError):
         return type(self), (self.code, self.site, self.value, self.extent, self.numbers)
 
 
+class SettingError(NestorError, ValueError):
+    """A setting of Nestor with a value that it cannot have.
+
+        nt.set_num_threads(0)
+
+    The message says which values there are.
+    """
+
+
 class DeviceError(NestorError, RuntimeError):
     """A GPU, or its driver, that did not do what it was asked, or is not there.
 

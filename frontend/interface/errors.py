@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...dialects.diagnostic import FileError as FileError
 from ...dialects.diagnostic import NestorError, SourceLocation
 
 
@@ -221,15 +222,6 @@ class KernelMemoryError(NestorError, MemoryError):
     """
 
     __new__ = Exception.__new__  # MemoryError's makes no subclass, and who unpickles one may ask for it
-
-
-class FileError(NestorError, OSError):
-    """A file or folder that cannot be read or written.
-
-        nt.load("not_there.nestor")
-
-    `compiled.save(path)` writes what `nt.load` reads; the message says what the system answered.
-    """
 
 
 class NotPickledError(UnsupportedError, TypeError, pickle.PicklingError):

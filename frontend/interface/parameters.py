@@ -7,6 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 
+def as_called(signature: inspect.Signature) -> str:
+    """`(x, by=2.0)`: the parameters without their annotations, which may be longer than all the rest."""
+    parameters = [one.replace(annotation=one.empty) for one in signature.parameters.values()]
+    return str(inspect.Signature(parameters))
+
+
 def bound(
     signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> inspect.BoundArguments:

@@ -73,6 +73,11 @@ def spec(
         raise DTypeError(f"unknown layout {layout!r}", hint="layouts: 'c' (contiguous, row-major), 'strided'")
     if isinstance(shape, str) and not shape.isidentifier():
         raise DTypeError(f"{shape!r} is no shape", hint='a shape is a tuple: nt.spec((100, None), "f4")')
+    if isinstance(dtype, tuple | list):
+        raise DTypeError(
+            f"{dtype!r} is no dtype",
+            hint='the shape comes first: nt.spec((100, None), "f4"), nt.spec((), "f4")',
+        )
     entries = tuple(shape) if isinstance(shape, Iterable) and not isinstance(shape, str) else (shape,)
     extents = tuple([index(e) if hasattr(e, "__index__") else e for e in entries])  # pyright: ignore
     _check_extents(extents)

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..interface.errors import DTypeError, UnsupportedError
 from ..interface.parameters import bound
+from ..interface.suggestions import did_you_mean
 from ..values.graph import Graph
 from ..values.masked import takes_selected
 from ..values.selection import settled
@@ -86,9 +87,11 @@ def invoke_numpy(
     try:
         bound(signature, args, kwargs)
     except TypeError as error:
-        raise graph.error(
-            DTypeError, f"{name}: {error}", f"parameters: {', '.join(signature.parameters)}"
-        ) from None
+        unknown = next((key for key in kwargs if key not in signature.parameters), "")
+        close = did_you_mean(unknown, signature.parameters) if unknown else None
+        known = f"parameters: {', '.join(signature.parameters)}"
+        hint = f"{close} {known}" if close else known
+        raise graph.error(DTypeError, f"{name}: {error}", hint) from None
     names = [*signature.parameters][: len(args)]
     given = next((k for k, v in enumerate(args) if _is_left_out(v)), len(args))
     kwargs = {**dict(zip(names[given:], args[given:], strict=False)), **kwargs}

@@ -11,6 +11,7 @@ from ..frame.frame import Frame
 from ..frame.instances import instance_attribute, refuse_outside, super_attribute
 from ..frame.objects import MUTATORS, is_made
 from ..interface.errors import MissingAttributeError
+from ..interface.suggestions import did_you_mean
 from ..numpy_api.families import METHODS
 from ..values.selection import settled
 from ..values.values import Chosen, Group, Masked, Method, Rows, Static, Super, Value, describe, is_array
@@ -63,5 +64,6 @@ def attribute_of(frame: Frame, node: ast.Attribute, owner: Value) -> Value:
     known = f"attributes: {', '.join(sorted(ATTRIBUTES))}; methods: {', '.join(sorted(METHODS))}"
     if is_array(owner) and not hasattr(np.ndarray, node.attr):
         message = f"'numpy.ndarray' object has no attribute '{node.attr}'"
-        frame.fail(node, message, known, MissingAttributeError)
+        close = did_you_mean(node.attr, [*METHODS, *ATTRIBUTES])
+        frame.fail(node, message, close or known, MissingAttributeError)
     frame.fail(node, f"the attribute '{node.attr}' of {describe(owner)} is not supported", known)

@@ -467,6 +467,16 @@ def nt_kind(dtype: np.dtype) -> str:
     return "f" if dtype.name == "bfloat16" else dtype.kind
 
 
+def _way_out(ufunc: np.ufunc, kinds: Sequence[Any]) -> str:
+    """What to do about operands for which NumPy has no loop."""
+    if ufunc.__name__.startswith("bitwise_") or ufunc.__name__ in ("invert", "left_shift", "right_shift"):
+        return "& | ^ ~ << >> are of integers and booleans: x.astype(int), np.logical_and for truth values"
+    if all(kind is bool or np.dtype(kind).kind == "b" for kind in kinds):
+        return "arithmetic of booleans: & | ^ ~ in its place, or x.astype(int) for numbers"
+    accepted = sorted({loop.partition("->")[0] for loop in ufunc.types})
+    return f"np.{ufunc.__name__} takes the dtypes {', '.join(accepted)}: x.astype(...) converts"
+
+
 def compute_dtypes(
     graph: Graph, ufunc: np.ufunc, operands: Sequence[Value], dtype: np.dtype | None
 ) -> tuple[np.dtype, ...]:
@@ -475,7 +485,7 @@ def compute_dtypes(
     try:
         dtypes, _ = ufunc_dtypes(ufunc, kinds, dtype)
     except TypeError as error:
-        raise graph.error(DTypeError, str(error)) from None
+        raise graph.error(DTypeError, str(error), _way_out(ufunc, kinds)) from None
     if ufunc.__name__.startswith("logical_"):
         return (BOOL,) * len(kinds)
     if ufunc.__name__ in _COMPARISONS and any(

@@ -12,6 +12,9 @@ import functools
 import os
 import re
 
+from ...dialects.diagnostic import CallError
+from ...dialects.tracebacks import boundary
+from ..errors import SettingError
 from . import thread_pool
 from .processor_count import processor_count
 
@@ -115,6 +118,7 @@ def addresses() -> dict[str, int]:
     return {COUNT: ctypes.addressof(_count), thread_pool.REGION: found[thread_pool.REGION]}
 
 
+@boundary
 def set_num_threads(count: int) -> None:
     """Let compiled functions use at most `count` threads from now on, whichever Python thread calls them.
 
@@ -123,9 +127,14 @@ def set_num_threads(count: int) -> None:
     """
     wanted = count.__index__() if hasattr(count, "__index__") else None
     if wanted is None:
-        raise TypeError(f"number of threads must be an integer, not {type(count).__name__}")
+        raise CallError(
+            f"number of threads must be an integer, not {type(count).__name__}", hint="nt.set_num_threads(4)"
+        )
     if not 1 <= wanted < 1 << 31:
-        raise ValueError(f"number of threads must be at least 1, not {count}")
+        raise SettingError(
+            f"number of threads must be at least 1, not {count}",
+            hint="1 keeps kernels serial; NESTOR_SERIAL=1 too",
+        )
     _count.value = 1 if _is_serial() else wanted
 
 

@@ -29,17 +29,17 @@ SHARED_UNASKED = 48 << 10
 
 
 def load_cupy() -> Any:
-    """The `cupy` module, once it is known that a device answers. Raises NestorError otherwise."""
+    """The `cupy` module, once it is known that a device answers. Raises DeviceError otherwise."""
     try:
         import cupy  # pyright: ignore[reportMissingImports]
     except ImportError as error:
-        raise NestorError(f"no CUDA device: CuPy is not installed ({error})", hint=_HINT) from error
+        raise DeviceError(f"no CUDA device: CuPy is not installed ({error})", hint=_HINT) from None
     try:
         devices = cupy.cuda.runtime.getDeviceCount()
     except cupy.cuda.runtime.CUDARuntimeError as error:
-        raise NestorError(f"no CUDA device: {error}", hint=_HINT) from error
+        raise DeviceError(f"no CUDA device: {error}", hint=_HINT) from None
     if devices == 0:
-        raise NestorError("no CUDA device: the driver reports none", hint=_HINT)
+        raise DeviceError("no CUDA device: the driver reports none", hint=_HINT)
     return cupy
 
 

@@ -1,8 +1,9 @@
-"""The snippets of a page of docs/ run, in order, as one program."""
+"""The snippets of a page of docs/ and of the README run, in order, as one program."""
 
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 
@@ -12,6 +13,7 @@ from places import ROOT
 SNIPPET = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 SHOWN = re.compile(r"^```text\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PAGES = {
+    "../README": (3, ""),
     "index": (1, ""),
     "tutorial": (10, ""),
     "executor": (5, "noted runs in Python"),
@@ -47,3 +49,24 @@ def test_the_snippets_run(page, tmp_path):
     lines = ran.stdout.splitlines()
     shown = [line for block in SHOWN.findall(text) for line in block.splitlines() if line != "..."]
     assert [line for line in shown if line not in lines] == []
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_readme_run(tmp_path):
+    text = (ROOT / "README.md").read_text()
+    (tmp_path / "page.py").write_text(
+        "\n".join(SNIPPET.findall(text))
+    )  # writes the schedule that one of them reads
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    subprocess.run([sys.executable, "page.py"], cwd=tmp_path, capture_output=True, check=True)
+    commands = [line.strip() for line in text.splitlines() if line.startswith("    opt-tool ")]
+    assert len(commands) >= 5
+    for command in commands:
+        words = shlex.split(command, comments=True)[1:]
+        ran = subprocess.run(
+            [sys.executable, "-m", "nestor.tools.opt_tool.main", *words],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+        )
+        assert ran.returncode == 0, command + ran.stderr

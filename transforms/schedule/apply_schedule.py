@@ -32,7 +32,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ...analysis.nest.loop_structure import functions
-from ...dialects.diagnostic import NestorError, fail
+from ...dialects.diagnostic import FileError, fail
 from ...dialects.parse import parse_module
 from ...dialects.schedule.ops import SequenceOp
 from .payload import State
@@ -55,10 +55,13 @@ def load_sequences(path: str, name: str | None = None) -> list[SequenceOp]:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not text"
-        raise NestorError(f"cannot read the schedule '{path}': {reason}") from error
+        raise FileError(
+            f"cannot read the schedule '{path}': {reason}",
+            hint="s.save(path) of a schedule writes one; text with a schedule.sequence is taken as it is",
+        ) from None
     module = parse_module(text, path)
     if not any(isinstance(op, SequenceOp) for op in module.ops):
-        raise NestorError(f"'{path}' has no schedule.sequence")
+        raise FileError(f"'{path}' has no schedule.sequence", hint="s.save(path) of a schedule writes one")
     return sequences_in(module, name)
 
 

@@ -134,7 +134,11 @@ class State:
             if (step := self._gone.get(payload)) is not None:
                 name = payload.label if isinstance(payload, ForOp) else handle.name_hint
                 owner = handle.owner if isinstance(handle.owner, Operation) else None
-                raise fail(owner, f'the handle of "{name}" stands for nothing any more: {step} replaced it')
+                raise fail(
+                    owner,
+                    f'the handle of "{name}" stands for nothing any more: {step} replaced it',
+                    hint="go on with the handles that the step gave",
+                )
         return found
 
     def _notice(self, op: Operation, before: dict[ForOp, str]) -> None:

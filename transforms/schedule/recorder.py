@@ -17,14 +17,13 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from ...dialects.diagnostic import NestorError
 from ...dialects.nest import AllocOp
 from ...dialects.nest.common import name_hint_of
 from ...dialects.schedule.ops import PRIMITIVE_OPS, MatchOp, PrimitiveOp, SequenceOp
 from ...dialects.schedule.options import attribute_of
 from ...dialects.schedule.table import BUFFER, LOOP, PRIMITIVES, Primitive
 from ..nest.rewrite.steps import Steps
-from .payload import Payload, State, aligned, kind_of, name_of
+from .payload import Payload, State, StepFailure, aligned, kind_of, name_of
 
 ROW_OF: dict[str, Primitive] = {row.function.partition(":")[2]: row for row in PRIMITIVES.values()}
 """The row of a primitive by the name of its Python function."""
@@ -72,7 +71,9 @@ class Recorder(Steps):
             try:
                 op.verify()
             except VerifyException as error:
-                raise NestorError(str(error).splitlines()[0]) from None
+                raise StepFailure(
+                    str(error).splitlines()[0], hint=f"docs/schedules.md says what {op.name} takes"
+                ) from None
             self.state.run(op)
         return list(op.results)
 

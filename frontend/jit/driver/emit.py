@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ....dialects.diagnostic import NestorError, SourceLocation
 from ....runtime.user_files import run_file
 from ...interface.errors import DTypeError, UndefinedNameError, UnsupportedError
+from ...interface.parameters import as_called
 from ...interface.spec import parse_specs
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ def lowered(reference: str, specs: str = "", *, strict: bool = False, machine: s
     try:
         jitted.signature.bind(*types)
     except TypeError as error:
-        name, parameters = jitted.function.__name__, jitted.signature
+        name = jitted.function.__name__
+        parameters = as_called(jitted.signature)
         raise DTypeError(
             f"{name}() {error}", hint=f'it is {name}{parameters}: --spec "f32[100,1000], ..." says types'
         ) from None

@@ -31,6 +31,7 @@ from ...interface.carried_texts import Texts, note_texts
 from ...interface.errors import DTypeError, Respecialise, UnsupportedError
 from ...interface.forwarders import ABOUT, RECIPE, Recipe, forwarded, opened_parameters
 from ...interface.outside_arrays import NO_INPUTS, Inputs, can_be_input
+from ...interface.parameters import as_called
 from ...interface.pickling import Pickled
 from ...interface.source import definition_of, source_of
 from ...interface.structures import Seen
@@ -446,7 +447,8 @@ class JitFunction(Specialiser, CallArguments, Pickled):
     def _misfit(self, error: TypeError) -> DTypeError:
         place = definition_of(self.function) if hasattr(self.function, ABOUT) else None
         name = self.function.__name__
-        misfit = DTypeError(f"{name}() {error}", place, hint=f"its parameters: {name}{self.signature}")
+        hint = f"its parameters: {name}{as_called(self.signature)}"
+        misfit = DTypeError(f"{name}() {error}", place, hint=hint)
         misfit.is_misfit = True
         return misfit
 

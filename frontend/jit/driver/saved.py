@@ -29,6 +29,7 @@ from ....runtime.whole_files import write_whole
 from ...interface.captured import Captured
 from ...interface.errors import DTypeError, FileError, SavedProgramError, UnsupportedError
 from ...interface.outside_arrays import Inputs
+from ...interface.parameters import as_called
 from ...interface.program_parts import Program
 from ..call.alone import why_not_alone
 from ..call.cpu_kernel import CpuKernel, load_cpu
@@ -123,7 +124,9 @@ class SavedFunction(CallArguments):
         return self._writes_arguments
 
     def _misfit(self, error: TypeError) -> DTypeError:
-        return DTypeError(f"{self.name}() {error}", hint=f"its parameters: {self.name}{self.signature}")
+        return DTypeError(
+            f"{self.name}() {error}", hint=f"its parameters: {self.name}{as_called(self.signature)}"
+        )
 
     def _with_inputs(self, leaves: Leaves, inputs: Inputs) -> Leaves:
         """The leaves of a call: saved programs take nothing from outside."""

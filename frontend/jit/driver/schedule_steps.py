@@ -179,13 +179,18 @@ class Schedule(StepMethods):
     def _handle_of(self, value: Any, kind: str) -> SSAValue:
         if isinstance(value, Handle):
             if value._schedule is not self:
-                raise NestorError(f"{value!r} is a handle of another schedule")
+                raise DTypeError(
+                    f"{value!r} is a handle of another schedule", hint="a name does as well, in any schedule"
+                )
             return value.value
         if isinstance(value, str):
             return self.recorder.match(
                 {LOOP: "loops", BUFFER: "buffers", STATEMENT: "statements"}[kind], value
             )[0]
-        raise DTypeError(f"a {kind} is a handle or a name, not {value!r}")
+        raise DTypeError(
+            f"a {kind} is a handle or a name, not {value!r}",
+            hint=f"loops here: {', '.join(self.loop_names) or 'none'}",
+        )
 
 
 def _bind(row: Primitive, arguments: Sequence[Any], options: dict[str, Any]):

@@ -106,7 +106,11 @@ def band_of(order: Sequence[ForOp]) -> list[ForOp] | NestorError:
         if len(set(order)) == len(order) and set(band) == chosen:
             return band
     names = ", ".join(loop.label for loop in order)
-    return fail(order[0], f"cannot reorder the loops to {names}: they are not perfectly nested")
+    return fail(
+        order[0],
+        f"cannot reorder the loops to {names}: they are not perfectly nested",
+        hint="a loop of a perfect nest has nothing but the next one in it: distribute, sink and hoist move what is beside",
+    )
 
 
 def reorder(order: Sequence[ForOp], dependences: Dependences | None = None) -> list[ForOp]:
