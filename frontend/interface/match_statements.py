@@ -83,16 +83,23 @@ def _cases(subject: str, cases: list[ast.match_case]) -> list[ast.stmt]:
         if isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None:
             return [*bound, *case.body]
         return [ast.copy_location(ast.If(test, [*bound, *case.body], following), case.pattern)]
-    guard = _Filled(read, case.pattern).visit(copy.deepcopy(case.guard))
     if isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None:
         return [*bound, ast.copy_location(ast.If(case.guard, case.body, following), case.pattern)]
-    both = ast.copy_location(ast.BoolOp(ast.And(), [test, guard]), case.guard)
     statements: list[ast.stmt] = [ast.copy_location(ast.If(test, bound, []), case.pattern)] if bound else []
-    return [*statements, ast.copy_location(ast.If(both, [*bound, *case.body], following), case.pattern)]
+    guard, again = _Filled(read, case.pattern).visit(copy.deepcopy(case.guard)), bound
+    if _assigned(case.guard) & set(names_of(case.pattern)):  # `if (v := v + 1) > 0`: they are variables in the guard
+        guard, again = case.guard, []
+    both = ast.copy_location(ast.BoolOp(ast.And(), [test, guard]), case.guard)
+    return [*statements, ast.copy_location(ast.If(both, [*again, *case.body], following), case.pattern)]
+
+
+def _assigned(guard: ast.expr) -> set[str]:
+    """The variables that a guard assigns to."""
+    return {node.target.id for node in ast.walk(guard) if isinstance(node, ast.NamedExpr)}
 
 
 class _Filled(ast.NodeTransformer):
-    """A guard with what the pattern binds in the place of the names."""
+    """A guard with what the pattern binds in the place of the names, but those that it binds itself."""
 
     def __init__(self, subject: ast.expr, pattern: ast.pattern):
         self.subject, self.pattern = subject, pattern
@@ -100,6 +107,28 @@ class _Filled(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         return Bound(self.subject, self.pattern, node.id) if node.id in self.names else node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
+        node.args = self.visit(node.args)
+        own = {one.arg for one in ast.walk(node.args) if isinstance(one, ast.arg)}
+        node.body = self._without(own).visit(node.body)
+        return node
+
+    def _comprehension(self, node: ast.expr) -> ast.expr:
+        generators: list[ast.comprehension] = node.generators  # pyright: ignore
+        targets = [one for generator in generators for one in ast.walk(generator.target)]
+        inner = self._without({one.id for one in targets if isinstance(one, ast.Name)})
+        first = self.visit(generators[0].iter)  # in the scope around, as Python has it
+        node = inner.generic_visit(node)  # pyright: ignore[reportAssignmentType]
+        node.generators[0].iter = first  # pyright: ignore
+        return node
+
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
+
+    def _without(self, names: set[str]) -> _Filled:
+        inner = _Filled(self.subject, self.pattern)
+        inner.names = self.names - names
+        return inner
 
 
 def without_match(function: ast.FunctionDef) -> ast.FunctionDef:

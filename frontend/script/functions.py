@@ -20,7 +20,18 @@ from ..values.values import Closure, Group, Iteration, Static, Value
 from .bodies import run_body
 from .untold import untold
 
-MAX_DEPTH = 32
+MAX_DEPTH = 60
+"""Calls within each other that are written out."""
+
+ON_SOME_PATHS = 12
+"""Those in branches within each other that the run decides on. What refuses them compiles the numbers of the call in that
+such a branch depends on, and begins again."""
+
+TOO_DEEP = "'{}' calls itself too deeply: its calls are written out when it is compiled"
+ENDED = (
+    f"write a loop; a recursion ends after at most {MAX_DEPTH} calls, by what is known when it is compiled: static "
+    "arguments, lengths, tuples and dicts"
+)
 
 _DEFINITION = "nestor_definition"
 """The attribute of a lambda with the function definition it stands for."""
@@ -79,8 +90,9 @@ def inline(
     name = inner.source.node.name
     inner.path = place_of(frame, node)
     frame.graph.entered[frame.depth :] = [name]
-    if frame.depth >= MAX_DEPTH:
-        frame.fail(node, f"'{name}' calls itself too deeply; recursion is not compiled")
+    is_endless = min(frame.depth, frame.graph.nesting) >= ON_SOME_PATHS
+    if is_endless or frame.depth >= MAX_DEPTH:
+        frame.fail(node, TOO_DEEP.format(name), ENDED)
     if _is_generator(inner.source.node):
         frame.fail(node, f"'{name}' is a generator, which is not compiled", SUSPENDED)
     for value in (*args, *kwargs.values()):

@@ -9,6 +9,7 @@ case {"k": v}:       a dict with that key
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..frame import outside
@@ -18,7 +19,7 @@ from ..frame.recursion import evaluate
 from ..interface.errors import DTypeError
 from ..interface.match_statements import Bound, Matches, names_of
 from ..values import arithmetic as arith
-from ..values.values import Group, Static, Value
+from ..values.values import Group, Static, Value, describe
 from .attributes import attribute_of
 from .classes import type_of
 from .comparisons import compare_pair
@@ -73,10 +74,10 @@ def _parts(frame: Frame, pattern: ast.pattern, value: Value) -> list[tuple[ast.p
 def _of_sequence(
     frame: Frame, pattern: ast.MatchSequence, value: Value
 ) -> list[tuple[ast.pattern, Value]] | None:
-    if is_sequence(value):
-        value = as_group(frame, pattern, value)
-    if not isinstance(value, Group) or not issubclass(value.kind, tuple | list):
+    group = _as_sequence(frame, pattern, value)
+    if group is None:
         return None
+    value = group
     starred = [k for k, one in enumerate(pattern.patterns) if isinstance(one, ast.MatchStar)]
     count, wanted = len(value.items), len(pattern.patterns)
     if not starred:
@@ -87,6 +88,21 @@ def _of_sequence(
     end = count - after
     ends = zip(pattern.patterns[first + 1 :], value.items[end:], strict=True)
     return [*zip(pattern.patterns[:first], value.items[:first], strict=True), *ends]
+
+
+def _as_sequence(frame: Frame, pattern: ast.pattern, value: Value) -> Group | None:
+    """What a pattern of a sequence looks into; None for what is no sequence to Python, as text and arrays are none."""
+    if isinstance(value, Static) and isinstance(value.raw, range):
+        value = Static(tuple(value.raw))
+    if is_sequence(value):
+        return as_group(frame, pattern, value)
+    if isinstance(value, Group) and issubclass(value.kind, tuple | list):
+        return value
+    kind = type_of(frame, pattern, value)
+    if issubclass(kind, Sequence) and not issubclass(kind, str | bytes | bytearray):
+        what = f"a pattern for {describe(value)} is not supported"
+        frame.fail(pattern, what, "compare its length and its items with if and elif")
+    return None
 
 
 def _entries(value: Value) -> dict[Any, Value] | None:
@@ -102,6 +118,9 @@ def _of_mapping(
 ) -> list[tuple[ast.pattern, Value]] | None:
     entries = _entries(value)
     keys = [arith.require_static(frame.graph, evaluate(frame, key), "the key") for key in pattern.keys]
+    if entries is None and issubclass(type_of(frame, pattern, value), Mapping):
+        what = f"a pattern for {describe(value)}"
+        frame.fail(pattern, f"{what} is not supported", "look its keys up with if and elif")
     if entries is None or any(key not in entries for key in keys):
         return None
     return [(one, entries[key]) for key, one in zip(keys, pattern.patterns, strict=True)]
@@ -159,7 +178,9 @@ def _rest(frame: Frame, pattern: ast.MatchSequence, value: Value, name: str) -> 
     """What `*name` in a pattern stands for."""
     for k, one in enumerate(pattern.patterns):
         if isinstance(one, ast.MatchStar) and one.name == name:
-            items = as_group(frame, pattern, value).items
+            group = _as_sequence(frame, pattern, value)
+            assert group is not None
+            items = group.items
             return Group(items[k : len(items) - (len(pattern.patterns) - k - 1)], list)
     return None
 

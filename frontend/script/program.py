@@ -79,6 +79,7 @@ from ..values.values import (
     whole,
 )
 from .bodies import run_body
+from .functions import ENDED, TOO_DEEP
 from .language import LANGUAGE
 
 if TYPE_CHECKING:
@@ -179,9 +180,9 @@ class _Lowering:
             name, times = _most_often(self.graph.entered)
             if times > MANY_CALLS:
                 raise UnsupportedError(
-                    f"'{name}' calls itself too deeply; recursion is not compiled",
+                    TOO_DEEP.format(name),
                     self.graph.place if self.graph.place.file else None,
-                    hint="write a loop",
+                    hint=ENDED,
                 ) from None
             raise UnsupportedError(
                 "expressions or calls are nested too deeply here to be compiled",

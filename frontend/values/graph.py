@@ -267,6 +267,11 @@ class Graph:
             self.insert_at_entry(op)
 
     @property
+    def nesting(self) -> int:
+        """How many bodies of loops and branches, and of functions, there are around what is inserted."""
+        return len(self._around) - 1
+
+    @property
     def is_certain(self) -> bool:
         """Whether what is inserted runs whenever the function does: it is in no loop and no branch,
         and nothing came before it that Python would see."""
