@@ -23,7 +23,7 @@ import os
 import sys
 from collections.abc import Callable
 from functools import wraps
-from types import FrameType, TracebackType
+from types import FrameType, FunctionType, TracebackType
 from typing import Any, TypeVar
 
 from .diagnostic import CallError, NestorError, SourceLocation, page_of
@@ -63,6 +63,11 @@ def boundary(function: Function) -> Function:
     return entered  # pyright: ignore
 
 
+def is_boundary(function: Any) -> bool:
+    """Whether a function is what `boundary` made."""
+    return isinstance(function, FunctionType) and function.__code__ is _ENTERED
+
+
 def _refused_call(function: Callable[..., Any], error: TypeError) -> CallError:
     """What Python says of a call that the parameters do not take, with the parameters."""
     import inspect
@@ -70,6 +75,9 @@ def _refused_call(function: Callable[..., Any], error: TypeError) -> CallError:
     parameters = list(inspect.signature(function).parameters.values())
     shown = [one.replace(annotation=one.empty) for one in parameters if one.name != "self"]
     return CallError(str(error), hint=f"it is {function.__name__}{inspect.Signature(shown)}")
+
+
+_ENTERED = boundary(lambda: None).__code__
 
 
 def boundaries(kind: Class) -> Class:

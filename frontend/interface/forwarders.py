@@ -143,9 +143,7 @@ def parameters_of(function: Any) -> inspect.Signature:
         rest = list(parameters_of(function.func).parameters.values())[len(function.args) :]
         return inspect.Signature(rest)
     try:
-        signature = inspect.signature(function)
-        known = [p for p in signature.parameters.values() if p.default is not np._NoValue]
-        return signature if len(known) == len(signature.parameters) else signature.replace(parameters=known)
+        return inspect.signature(function)
     except (TypeError, ValueError):
         raise DTypeError(
             f"{function!r} has no parameters that can be known", hint="wrap it: def f(x): return g(x)"

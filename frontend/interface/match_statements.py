@@ -87,7 +87,9 @@ def _cases(subject: str, cases: list[ast.match_case]) -> list[ast.stmt]:
         return [*bound, ast.copy_location(ast.If(case.guard, case.body, following), case.pattern)]
     statements: list[ast.stmt] = [ast.copy_location(ast.If(test, bound, []), case.pattern)] if bound else []
     guard, again = _Filled(read, case.pattern).visit(copy.deepcopy(case.guard)), bound
-    if _assigned(case.guard) & set(names_of(case.pattern)):  # `if (v := v + 1) > 0`: they are variables in the guard
+    if _assigned(case.guard) & set(
+        names_of(case.pattern)
+    ):  # `if (v := v + 1) > 0`: they are variables in the guard
         guard, again = case.guard, []
     both = ast.copy_location(ast.BoolOp(ast.And(), [test, guard]), case.guard)
     return [*statements, ast.copy_location(ast.If(both, [*again, *case.body], following), case.pattern)]

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ...dialects.tracebacks import is_boundary
 from ..frame.frame import Frame
 from ..frame.instances import call_function, construct, is_record, refuse_outside
 from ..frame.objects import as_now, call_method, change_made, is_made, is_outside_change
@@ -172,6 +173,9 @@ def _call_known(
         return fold(frame, node, target, args, kwargs)
     if hasattr(type(target), "lower"):
         target = frame.captured.read(target, Step.ATTRIBUTE, "__wrapped__")
+    if is_boundary(target):
+        hint = "call it outside, and give what is computed from it as an argument"
+        frame.fail(node, f"{name_of(target)} is not supported in compiled code", hint)
     if isinstance(target, FunctionType) and not is_numpy(target):
         from .composites import MARK, composite_call
 
@@ -260,9 +264,21 @@ def _inside(target: Any) -> Any:
     name = name_inside(target)
     if name is None:
         return None
+    if name == "jit":
+        return _jitted
     from ..derivatives.table import INSIDE_CALLS
 
     return INSIDE_CALLS[name]
+
+
+def _jitted(frame: Frame, node: ast.Call, function: Value, **options: Value) -> Value:
+    """`nt.jit(f)`: the function, which is compiled with what calls it."""
+    if options:
+        hint = "give them to the nt.jit of the function around it, or call nt.jit outside"
+        frame.fail(
+            node, f"the option {next(iter(options))} of nt.jit is not supported in compiled code", hint
+        )
+    return function
 
 
 def _called(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from ....dialects.tracebacks import boundary
 from ...interface.errors import DTypeError
+from ...interface.inside import inside
 from .jit_function import MAKERS, JitFunction
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ def jit(function: None = None, **options: Unpack[JitOptions]) -> Callable[[Calla
 
 
 @boundary
+@inside("jit")
 def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Compile a NumPy function: `@nt.jit`, `@nt.jit(dynamic=True)`, or `nt.jit(f, target="cuda-sim")`.
 
