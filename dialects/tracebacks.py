@@ -55,7 +55,7 @@ def boundary(function: Function) -> Function:
             except TypeError as error:
                 if error.__traceback__ is None or error.__traceback__.tb_next is not None:
                     raise
-                raise _refused_call(function, error) from None
+                raise _refused_call(entered, error) from None
         except Exception as error:
             leave(error, sys._getframe(1))
             raise

@@ -73,3 +73,33 @@ def test_a_cached_function_says_what_to_compile():
     with pytest.raises(nt.NestorError, match=r"nt.jit\(cached.__wrapped__\)"):
         nt.jit(cached)(X)
     check(cached.__wrapped__, X)
+
+
+@pytest.mark.parametrize(
+    ("function", "args", "kwargs"),
+    [
+        (np.clip, (X, -1, 1), {}),
+        (np.clip, (X, None, 1), {}),
+        (np.clip, (X,), {"a_min": -1, "a_max": None}),
+        (np.clip, (X,), {"max": 1}),
+        (np.sum, (X,), {"keepdims": True}),
+        (np.max, (X, 0, None, True), {}),
+        (np.max, (X,), {"initial": 7.0}),
+        (np.diff, (X,), {"prepend": 0.0}),
+    ],
+)
+def test_parameters_of_numpy_that_have_no_value_of_their_own(function, args, kwargs):
+    check(function, *args, **kwargs)
+    check(function, X[:2], *args[1:], **kwargs)
+
+
+def test_jit_in_compiled_code_is_the_function():
+    check(lambda x, y: nt.jit(np.clip)(x, -1, 1) + nt.jit(lambda v: v * 2)(y), X, Y)
+    with pytest.raises(
+        nt.UnsupportedError, match=r"the option target of nt\.jit is not supported in compiled code"
+    ):
+        nt.jit(lambda x: nt.jit(np.sin, target="cuda")(x))(X)
+    with pytest.raises(
+        nt.UnsupportedError, match=r"(?s)set_num_threads is not supported in .*call it outside"
+    ):
+        nt.jit(lambda x: nt.set_num_threads(len(x)) or x)(X)

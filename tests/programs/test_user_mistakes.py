@@ -5,6 +5,7 @@ The scripts are in user_mistakes.txt, each below a line `== what is wrong | the 
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import subprocess
@@ -109,3 +110,18 @@ def test_the_environment_brings_the_frames_back(tmp_path):
         shown[mode] = subprocess.run([sys.executable, path], env=env, capture_output=True, text=True).stderr
     assert shown[""].count("  File ") == 1 < shown["full"].count("  File ")
     assert shown[""].splitlines()[-1].startswith("  see: docs/errors.md#indexrangeerror")
+
+
+def test_the_options_of_jit_are_told_by_its_help():
+    text, signature = nt.jit.__doc__ or "", inspect.signature(nt.jit)
+    options = [name for name in signature.parameters if name != "function"]
+    assert len(options) >= 12
+    for name in options:
+        assert re.search(rf"^    (\w+, )?{name}(, \w+)?: ", text, re.MULTILINE), name
+
+
+def test_a_name_that_nestor_lacks():
+    with pytest.raises(AttributeError, match="has no attribute 'jitt'") as caught:
+        _ = nt.jitt  # pyright: ignore[reportAttributeAccessIssue]
+    assert [frame.filename for frame in traceback.extract_tb(caught.tb)] == [__file__]
+    assert caught.value.name == "jitt"

@@ -85,6 +85,8 @@ class _Expansion:
         self._used: set[str] = set()
         self._halves = _Halves()
         self._open: list[str] = []
+        self._transposed: list[str] = []
+        """The rules that are being differentiated with respect to their tangents, within each other."""
 
     def run(self) -> set[str]:
         """Expand all; gives the names of the functions that were put in place of something."""
@@ -119,10 +121,26 @@ class _Expansion:
         for made in [o for o in function.walk() if isinstance(o, OfFunction | func.CallOp)] if ruled else ():
             rule = SymbolTable.lookup_symbol(self._module, made.callee)
             if made not in before and isinstance(rule, func.FuncOp) and rule.body.blocks:
-                self._expand_one(made, rule, function)
+                self._expand_rule(made, rule, function)
         if isinstance(op, VjpOp | JvpOp) and op.is_replay:
             assert block is not None
             drop_calls(block, before_op, after_op)
+
+    def _expand_rule(self, op: OfFunction | func.CallOp, rule: func.FuncOp, function: func.FuncOp) -> None:
+        """Put a rule in its place. One that needs its own derivative on the way never ends."""
+        name = rule.sym_name.data
+        if name in self._transposed:
+            raise fail(
+                op,
+                "a rule of nt.custom_jvp applies its own function to tangents: reverse mode needs the derivative of that, "
+                "which is by the same rule again",
+                hint="write the tangent without the function, or give the function nt.custom_vjp",
+            )
+        if not isinstance(op, VjpOp | JvpOp):
+            return self._expand_one(op, rule, function)
+        self._transposed.append(name)
+        self._expand_one(op, rule, function)
+        self._transposed.pop()
 
 
 class _Halves:

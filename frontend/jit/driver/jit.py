@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, overload
 
@@ -27,23 +28,41 @@ def jit(function: None = None, **options: Unpack[JitOptions]) -> Callable[[Calla
 def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Compile a NumPy function: `@nt.jit`, `@nt.jit(dynamic=True)`, or `nt.jit(f, target="cuda-sim")`.
 
-    Options: `target` ("cpu", "cuda", "cuda-sim", "interp"; "cuda-sim:checked" raises SimulatorFault for races,
-    indices out of bounds and the like in the kernels); `dynamic` (None or "auto": static extents first, those that
-    differ become unknown when a second shape arrives; True: all unknown; False: none; a dictionary such as
-    `{"x": {0: "batch"}, "y": {0: nt.dim("batch", max=4096)}}`: these axes are unknown from the first call on, the same name
-    is the same extent, and a call that breaks what is said is refused, see docs/executor.md); `static_argnums` and
-    `static_argnames` (baked in by value); `strict` (True: a function of NumPy that compiled code calls is an error;
-    "fast": so is what is slow, a loop that stays scalar or a copy that remains); `fastmath` (True, or names among
-    FASTMATH_FLAGS and, by name only, tf32: results are then no longer those of IEEE arithmetic); `boundscheck`
-    (False: indices known at run time only are not checked, and one outside of its axis reads or writes memory that is
-    not the array's); `constants` (parameters whose arrays, which must be read-only, never change: what is computed
-    from them alone, such as weights in the order in which a product reads them, is computed once per array, on target
-    "cpu"; whoever changes an array all the same gets old results); `machine` (a name of analysis/machine.py, such as
-    "skylake" or "rtx4090": what is scheduled and compiled for in place of this machine, see docs/machines.md);
-    `fallback` ("numpy": what is refused runs as the plain function, with one RuntimeWarning for each reason;
-    "compile-later": so do calls whose program a thread is still compiling); `profile` (True: four calls are watched, and
-    what their small integers, bools and extents had in common gets a program of its own); `hot_sizes` (True: extents that
-    come often get one, which a thread compiles); see docs/executor.md for these.
+        @nt.jit
+        def f(x, y):
+            return np.sqrt(x * x + y * y)
+
+        f(x, y)                          # the first call compiles, for these types and shapes
+        print(f.explain(x, y))           # what was made of it; f.lower(x, y) has its levels and its schedule
+
+    Options:
+
+    target: "cpu", "cuda", "cuda-sim" (the CUDA C, on the processor) or "interp". "cuda-sim:checked" raises
+        SimulatorFault for races, indices out of bounds and the like in the kernels.
+    dynamic: which extents are unknown when it is compiled. None or "auto": those that differ in a second call;
+        True: all; False: none. A dictionary says which, from the first call on: `{"x": {0: "batch"}, "y": {0:
+        nt.dim("batch", max=64)}}`. The same name is the same extent, and a call that breaks what is said is refused
+        (docs/executor.md).
+    static_argnums, static_argnames: parameters, by number or name, whose values are compiled in.
+    fastmath: True, or names among FASTMATH_FLAGS and, by name only, tf32: results are then no longer those of IEEE
+        arithmetic.
+    strict: True makes an error of a function of NumPy that compiled code calls; "fast" also of what is slow: a loop
+        that stays scalar, a copy that remains.
+    boundscheck: False leaves out the checks of indices that are known at run time only: one outside of its axis
+        reads or writes memory that is not the array's.
+    constants: names of parameters whose arrays are read-only and never change. What is computed from them alone,
+        such as weights in the order in which a product reads them, is computed once per array, on target "cpu";
+        whoever changes an array all the same gets old results.
+    machine: a name of analysis/machine.py, such as "skylake" or "rtx4090": what is scheduled and compiled for in
+        place of this machine (docs/machines.md).
+    fallback: "numpy" runs what is refused as the plain function, with one RuntimeWarning for each reason;
+        "compile-later" also calls whose program a thread is still compiling (docs/executor.md).
+    profile: True watches four calls: what their small integers, bools and extents had in common gets a program of
+        its own.
+    hot_sizes: True gives extents that come often a program of their own, which a thread compiles.
+
+    Raises DTypeError for what is no function, and for options that there are not. A call raises what Python would,
+    UnsupportedError for what is not compiled, and the errors of `nt.errors` for arguments that do not fit.
     """
     known = JitFunction.__init__.__kwdefaults__ or {}
     if unknown := [name for name in options if name not in known]:
@@ -61,3 +80,14 @@ def _for_cuda(function: Callable[..., Any], **options: Any) -> JitFunction:
 
 
 MAKERS["cuda"] = _for_cuda
+
+
+def _with_options() -> inspect.Signature:
+    """The signature that `help` shows: the options by name, with their defaults."""
+    P = inspect.Parameter
+    options = (JitFunction.__init__.__kwdefaults__ or {}).items()
+    named = [P(name, P.KEYWORD_ONLY, default=default) for name, default in options]
+    return inspect.Signature([P("function", P.POSITIONAL_OR_KEYWORD, default=None), *named])
+
+
+jit.__signature__ = _with_options()  # pyright: ignore[reportFunctionMemberAccess]

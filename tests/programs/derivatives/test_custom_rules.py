@@ -346,3 +346,26 @@ def test_several_results_and_extents():
     g = nt.jit(nt.grad(product), dynamic=True)
     for n in (5, 3, 1):
         np.testing.assert_allclose(g(X[:n]), n * 12 * X[:n])
+
+
+def test_a_rule_that_applies_its_own_function_to_tangents():
+    """Forward mode does what the rule says; reverse mode would need the rule to find the derivative of the rule."""
+    g = nt.custom_jvp(lambda x: np.sin(x))
+    g.defjvp(lambda primals, tangents: (g(primals[0]), g(tangents[0]) * np.cos(primals[0])))
+    _, tangent = nt.jvp(g, (X,), (np.ones(5),))
+    np.testing.assert_allclose(tangent, np.sin(1) * np.cos(X))
+    refused = r"(?s)applies its own function to tangents.*write the tangent without the function"
+    for derivative in (
+        nt.grad(lambda x: g(x).sum()),
+        nt.grad(lambda x: nt.grad(lambda v: g(v).sum())(x).sum()),
+    ):
+        with pytest.raises(nt.NestorError, match=refused):
+            derivative(X)
+
+
+def test_a_rule_that_applies_its_own_function_to_other_primals():
+    g = nt.custom_jvp(lambda x: np.sin(x))
+    g.defjvp(lambda primals, tangents: (g(primals[0]), g(primals[0] + np.pi / 2) * tangents[0]))
+    first = nt.grad(lambda x: g(x).sum())
+    np.testing.assert_allclose(first(X), np.cos(X))
+    np.testing.assert_allclose(nt.grad(lambda x: first(x).sum())(X), -np.sin(X), atol=1e-12)
