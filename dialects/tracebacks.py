@@ -37,6 +37,9 @@ _OWN = tuple([os.path.join(_ROOT, room) + os.sep for room in _ROOMS])
 _BETWEEN = (f"{os.sep}xdsl{os.sep}", f"{os.sep}contextlib.py", f"{os.sep}functools.py")
 """What Nestor calls, and is called back by."""
 
+_MADE = ("<nt.", "<the ")
+"""What the names of texts that Nestor makes begin with (`frontend/interface/forwarders.py`)."""
+
 _RAISE_FOR_A_PROGRAM = (
     os.path.join(_ROOT, "frontend", "jit", "call", "cpu_kernel.py"),
     os.path.join(_ROOT, "frontend", "jit", "specialise", "stages.py"),
@@ -96,7 +99,8 @@ def leave(error: Exception, caller: FrameType) -> None:
     if isinstance(error, NestorError):
         if error.is_fault:
             return
-        if error.diagnostic.location is None:
+        location = error.diagnostic.location
+        if location is None or location.file.startswith(_MADE):
             error.diagnostic.location = place_of(caller)
         error.diagnostic.page = page_of(type(error))
     elif not _is_of_the_program(error):
@@ -140,7 +144,7 @@ def _without_own(trace: TracebackType | None) -> TracebackType | None:
     kept: list[TracebackType] = []
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
-        if not is_own(file) and not any(part in file for part in _BETWEEN):
+        if not is_own(file) and not file.startswith(_MADE) and not any(part in file for part in _BETWEEN):
             kept.append(trace)
         trace = trace.tb_next
     found: TracebackType | None = None

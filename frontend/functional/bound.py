@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...dialects.diagnostic import NestorError
+from ...dialects.tracebacks import boundaries
 from ..interface.errors import DTypeError, NotPickledError, ShapeError, UnsupportedError
 from ..interface.ordinary import attributes_of, is_ordinary
 from ..interface.pickling import OneValue
@@ -75,6 +76,7 @@ def _parts(value: Any) -> tuple[tuple[Any, ...] | None, Sequence[Any]] | None:
     return parts_of(value)
 
 
+@boundaries
 class Bound(OneValue):
     """The program of a jitted function, bound to what its arguments are from the first direction on.
 
@@ -138,10 +140,14 @@ class Bound(OneValue):
         """What the program gives for these directions. Raises TypeError and ValueError for those that do not fit."""
         if named:
             raise DTypeError(
-                f"{self.what} takes {', '.join(self._names)} by position: '{next(iter(named))}' is given by name"
+                f"{self.what} takes {', '.join(self._names)} by position: '{next(iter(named))}' is given by name",
+                hint=f"it is called with ({', '.join(self._names)})",
             )
         if len(directions) != len(self._names):
-            raise DTypeError(f"{self.what} takes {', '.join(self._names)}: {len(directions)} are given")
+            raise DTypeError(
+                f"{self.what} takes {', '.join(self._names)}: {len(directions)} are given",
+                hint="what has a structure is given as one argument of the same structure",
+            )
         made = Adoption(False)
         made.library = self._library
         arrays = [made.take(name, one) for name, one in zip(self._names, directions, strict=True)]
@@ -184,10 +190,16 @@ class Bound(OneValue):
         wanted = np.asarray(example)
         array = np.asarray(given)
         if array.shape != wanted.shape:
-            raise ShapeError(f"{self.what}: {name} has the shape {array.shape} instead of {wanted.shape}")
+            raise ShapeError(
+                f"{self.what}: {name} has the shape {array.shape} instead of {wanted.shape}",
+                hint="cotangents are like the function's result, tangents like its arguments: np.ones_like(...)",
+            )
         fits = np.can_cast(array.dtype, wanted.dtype, "same_kind") if is_weak else array.dtype == wanted.dtype
         if not fits:
-            raise DTypeError(f"{self.what}: {name} has the dtype {array.dtype} instead of {wanted.dtype}")
+            raise DTypeError(
+                f"{self.what}: {name} has the dtype {array.dtype} instead of {wanted.dtype}",
+                hint=f"convert it: {name}.astype(...)" if name.isidentifier() else "convert it: .astype(...)",
+            )
         if isinstance(example, np.ndarray):
             return np.ascontiguousarray(array, wanted.dtype).reshape(wanted.shape)
         return type(example)(given)

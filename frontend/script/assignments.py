@@ -359,7 +359,7 @@ def _unpack(frame: Frame, target: ast.Tuple | ast.List, value: Value) -> None:
         frame.fail(
             target,
             text if few else f"too many values to unpack (expected {len(target.elts)})",
-            None,
+            f"there are {len(items)}; `first, *rest = ...` takes as many as there are",
             ShapeError,
         )
     for one, item in zip(target.elts, items, strict=True):
@@ -380,7 +380,7 @@ def _unpack_starred(
     after = len(target.elts) - position - 1
     if len(items) < position + after:
         text = f"not enough values to unpack (expected at least {position + after}, got {len(items)})"
-        frame.fail(target, text, None, ShapeError)
+        frame.fail(target, text, f"there are {len(items)}", ShapeError)
     end = len(items) - after
     middle = Group(tuple(items[position:end]), list)
     for one, item in zip(target.elts, [*items[:position], middle, *items[end:]], strict=True):

@@ -101,7 +101,9 @@ def call(frame: Frame, node: ast.Call, function: Value, args: list[Value], kwarg
     if special_methods.can_be_called(function):
         return special_methods.called(frame, node, function, args, kwargs)
     if not isinstance(function, Static):
-        frame.fail(node, f"{describe(function)} cannot be called", None, DTypeError)
+        frame.fail(
+            node, f"{describe(function)} cannot be called", "its items are taken with x[...]", DTypeError
+        )
     target = function.raw
     if isinstance(target, np.ufunc):
         return ufuncs.call_ufunc(frame.graph, target, args, kwargs)

@@ -8,6 +8,8 @@ import random
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 from ..frame.frame import Frame
 from ..frame.objects import made_anew
 from ..frame.outside import entries, has_item, item
@@ -20,8 +22,11 @@ from ..values.values import Group, Static, Value
 def name_of(target: Any) -> str:
     """What a function is called in messages."""
     name = getattr(target, "__name__", repr(target))
-    if isinstance(getattr(target, "__self__", None), random.Random):
+    owner = getattr(target, "__self__", None)
+    if isinstance(owner, random.Random):
         return f"random.{name}"
+    if isinstance(owner, np.random.Generator):
+        return f"Generator.{name}"
     if not is_numpy(target):
         return name
     module = target.__module__.split(".")

@@ -144,7 +144,12 @@ def _converted(graph: Graph, value: Value, target: type) -> Value:
         text = f"{target.__name__}() argument must be a string or a real number, not 'complex'"
         raise graph.error(DTypeError, text, f"take a part of it: {target.__name__}(x.real)")
     if any(e.known != 1 for e in extents_of(value)):
-        raise graph.error(DTypeError, "only length-1 arrays can be converted to Python scalars")
+        text = "only length-1 arrays can be converted to Python scalars"
+        raise graph.error(
+            DTypeError,
+            text,
+            "functions of NumPy take whole arrays: np.sin for math.sin, x.astype(int) for int(x)",
+        )
     if target is int and number_kind(graph, value) == np.uint64 and not extents_of(value):
         fits = apply(graph, np.less, value, Static(np.uint64(2**63)))
         check(
