@@ -16,10 +16,9 @@ from control_programs import HELPERS, Writer
 from nestor.dialects.diagnostic import LoweringError
 from nestor.frontend.interface.errors import UnsupportedError
 from outcomes import Verdict, described, load, plain
-from sampling import is_sampled
 
 PROGRAMS = 1000
-PART = 50
+PART = 25
 CALLS = 4
 FENCE = 777.0
 
@@ -91,10 +90,8 @@ def hold(numbers: range, folder: Path) -> None:
     assert 0.1 * CALLS * len(counts) < sum(counts) < 0.9 * CALLS * len(counts)
 
 
-PARTS = range(1) if is_sampled() else range(PROGRAMS // PART)
-"""Where slow tests are left out, the first one: a part takes half a minute."""
-
-
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize(
+    "part", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, PROGRAMS // PART))]
+)
 def test_random_control_flow_is_that_of_python(part: int, tmp_path: Path):
     hold(range(part * PART, (part + 1) * PART), tmp_path)

@@ -111,16 +111,26 @@ def are_the_same(f, settings, *arguments):
 
 @pytest.mark.parametrize("settings", quick(SETTINGS, 4), ids=str)
 def test_shapes_that_the_run_knows(settings):
+    agree_for_unknown_extents(settings, ((X, W), (X[:2], W[:3]), (X[:0], W)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+def test_strides_that_the_run_knows(settings):
+    agree_for_unknown_extents(settings, ((X[::2], W[::-1]), (np.asfortranarray(X), W)))
+
+
+def agree_for_unknown_extents(settings, arguments):
     plain = nt.grad(loss_of(layers), argnums=(0, 1))
     kept = nt.jit(nt.grad(loss_of(nt.checkpoint(layers, **settings)), argnums=(0, 1)), dynamic=True)
-    for x, w in ((X, W), (X[:2], W[:3]), (X[:0], W), (X[::2], W[::-1])):
+    for x, w in arguments:
         close(kept(x, w), plain(x, w))
 
 
 T, U, STACK = (RNG.normal(size=shape) for shape in (X.shape, W.shape, (3, *X.shape)))
 COMPOSED = {
     "jvp": lambda f: nt.jvp(f, (X, W), (T, U)),
-    "hvp": lambda f: nt.hvp(loss_of(f), (X, W), (T, U))[1],
+    "hvp": lambda f: nt.hvp(loss_of(f), (X[:2], W[:2]), (T[:2], U[:2]))[1],
     "hessian": lambda f: nt.hessian(lambda v: loss_of(f)(v, W))(X[:1]),
     "vmap of grad": lambda f: nt.vmap(nt.grad(loss_of(f)), in_axes=(0, None))(STACK, W),
     "grad of vmap": lambda f: nt.grad(lambda x: nt.vmap(f, in_axes=(0, None))(x, W).sum())(STACK),
@@ -147,8 +157,9 @@ def test_nested_and_in_loops():
 
         return loss
 
-    expected = nt.grad(deep(lambda f: f), argnums=(0, 1))(X, W)
-    close(nt.grad(deep(nt.checkpoint), argnums=(0, 1))(X, W), expected)
+    x, w = X[:2], W[:2]
+    expected = nt.grad(deep(lambda f: f), argnums=(0, 1))(x, w)
+    close(nt.grad(deep(nt.checkpoint), argnums=(0, 1))(x, w), expected)
 
 
 def test_in_compiled_code_and_as_a_decorator():
@@ -165,10 +176,12 @@ def test_in_compiled_code_and_as_a_decorator():
 
         return nt.grad(loss)(w)
 
-    def loss(v):
-        return (layer(X, v[0]) * layer(X, v[1]) * layers(X, v)).sum()
+    x, w = X[:2], W[:3]
 
-    close([step(X, W, 2)], [nt.grad(loss)(W)])
+    def loss(v):
+        return (layer(x, v[0]) * layer(x, v[1]) * layers(x, v)).sum()
+
+    close([step(x, w, 2)], [nt.grad(loss)(w)])
     np.testing.assert_allclose(decorated(X, W[0]), layer(X, W[0]), rtol=1e-13)
 
 
