@@ -1,12 +1,13 @@
 """Runs pytest in parts, one after the other, each in processes of its own.
 
     python tests/in_parts.py -n 2 --dist worksteal -m 'not slow'
-    python tests/in_parts.py -n 2 -m slow --slow-minutes 45 --slow-from "$(git rev-parse HEAD)"
+    python tests/in_parts.py -n 2 -m slow --slow-from "$(git rev-parse HEAD)" --slow-minutes 45 --without tests/fuzz
 
 What thousands of programs leave in a process, in LLVM above all, would slow garbage collection down and take gigabytes.
 Whole programs are in the first part. With `--slow-from` they are a part of their own, and the name of a commit says which of
-the others is the next (`unit/slow_parts.py`); the minutes are those of all parts together. A part that fails does not stop
-the others; the exit status is that of the first one.
+the others is the next (`unit/slow_parts.py`); the minutes are those of all parts together. `--without` leaves out the tests in
+a folder: CI has run the slow ones of whole programs by then. A part that fails does not stop the others; the exit status is
+that of the first one.
 """
 
 from __future__ import annotations
@@ -38,8 +39,18 @@ def parts(commit: str | None = None) -> list[list[Path]]:
     return [whole, *fifths[start:], *fifths[:start]]
 
 
+def left_out(chosen: list[list[Path]], without: str) -> list[list[Path]]:
+    """The parts without the files in a folder, which must have some."""
+    folder = (TESTS.parent / without).resolve()
+    kept = [[path for path in part if not path.is_relative_to(folder)] for part in chosen]
+    if kept == chosen:
+        raise SystemExit(f"--without {without}: there are no tests in {folder}")
+    return [part for part in kept if part]
+
+
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--without")
     parser.add_argument("--slow-from")
     parser.add_argument("--slow-minutes", type=float)
     ours, given = parser.parse_known_args(arguments)
@@ -48,6 +59,8 @@ def main(arguments: list[str]) -> int:
     if ours.slow_minutes is not None:
         os.environ[UNTIL] = str(time.time() + 60 * ours.slow_minutes)
     codes, chosen = [], parts(ours.slow_from)
+    if ours.without:
+        chosen = left_out(chosen, ours.without)
     for k, files in enumerate(chosen):
         print(f"part {k + 1} of {len(chosen)}: {len(files)} files", flush=True)
         environment = dict(os.environ)

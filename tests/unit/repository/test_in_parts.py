@@ -65,6 +65,23 @@ def test_the_minutes_are_those_of_all_parts(in_parts, monkeypatch):
     assert 0 < float(ends[0]) - time.time() <= 120
 
 
+def test_what_others_run_is_left_out(in_parts, monkeypatch):
+    ran = []
+
+    def run(command, **options):
+        ran.append(command[3:])
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(in_parts.subprocess, "run", run)
+    given = ["--slow-from", "0" * 40]
+    assert in_parts.main(given) == 0
+    every, ran[:] = [*ran], []
+    assert in_parts.main([*given, "--without", "tests/programs/whole"]) == 0
+    assert ran == every[1:] and all("/whole/" in file for file in every[0][2:])
+    with pytest.raises(SystemExit, match=r"there are no tests in .*programs/holes"):
+        in_parts.main([*given, "--without", "tests/programs/holes"])
+
+
 @pytest.mark.parametrize(("codes", "end"), [((5, 0, 5, 0, 0), 0), ((5, 5, 5, 5, 5), 5), ((5, 0, 1, 5, 0), 1)])
 def test_a_part_without_tests_fails_where_no_part_has_any(in_parts, monkeypatch, codes, end):
     given = iter(codes)
