@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import importlib.util
+import operator
 import re
 import sys
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+import nestor as nt
 import numpy as np
+from nestor.dialects.diagnostic import LoweringError
+from nestor.frontend.interface.errors import UnsupportedError
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,42 @@ class Verdict:
     def is_wrong(self) -> bool:
         """Whether something was found."""
         return self.end not in self.FINE
+
+
+Compared = Callable[[Any, Any], Iterable[tuple[str, Any, Any]]]
+
+
+def verdict(
+    text: str,
+    folder: Path,
+    name: str,
+    compared: Compared,
+    agree: Callable[[Any, Any], bool] = operator.eq,
+    raises: Callable[[Any], bool] = lambda want: False,
+    **options: Any,
+) -> Verdict:
+    """What becomes of the function `f` of a text, compiled with `options`, as a module that is there meanwhile.
+
+    `compared(python, compiled)` gives for each call where it is (the seed, the arguments), and what Python and what is
+    compiled give, in a form in which they `agree`; `raises` says whether Python raised.
+    """
+    python = load(text, folder, name)
+    raised = 0
+    try:
+        for where, want, got in compared(python, nt.jit(python, **options)):
+            raised += raises(want)
+            if not agree(got, want):
+                return Verdict("wrong", f"{where}\n{text}\npython {want}\nnestor {got}")
+    except (UnsupportedError, LoweringError) as error:
+        return Verdict("refused", error.diagnostic.message)
+    finally:
+        del sys.modules[name]
+    return Verdict("right", raised=raised)
+
+
+def with_error(outcome: str) -> bool:
+    """Whether a call raised, whose text ends with what was raised."""
+    return not outcome.endswith("None)")
 
 
 def load(text: str, folder: Path, name: str) -> Any:

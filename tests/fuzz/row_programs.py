@@ -7,15 +7,12 @@ What is returned, and what is in `t` and `a` after a call, is as Python has it, 
 from __future__ import annotations
 
 import random
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import nestor as nt
 import numpy as np
-from nestor.dialects.diagnostic import LoweringError
-from nestor.frontend.interface.errors import UnsupportedError
-from outcomes import Verdict, load
+from outcomes import Verdict, verdict
 
 ROWS = (3, 1, 8, 9, 0, 12)
 
@@ -177,29 +174,28 @@ def options(seed: int) -> dict[str, Any]:
 
 def judge(seed: int, folder: Path) -> Verdict:
     """Compare the calls of a program."""
-    text, name, rng = Writer(seed).text(), f"random_rows_{seed}", random.Random(seed)
-    python = load(text, folder, name)
-    compiled = nt.jit(python, **options(seed))
-    try:
+    rng, chosen = random.Random(seed), options(seed)
+
+    def compared(python: Any, compiled: Any) -> Iterator[tuple[str, list[Any], list[Any]]]:
         for call, rows in enumerate(rng.sample(ROWS, 4)):
             columns, n, tol = rng.choice((3, 3, 4)), rng.randint(0, 6), rng.choice((0.3, 1.0, 2.5, 50.0))
             values = np.random.default_rng([seed, call])
-            table, row = values.random((rows, columns)) * 2 - 0.5, values.random(columns)
-            ends = []
-            for f in (python, compiled):
-                t, a = table.copy(), row.copy()
-                with np.errstate(all="ignore"):
-                    result = f(t, a, n, tol)
-                ends.append([*(result if isinstance(result, tuple) else (result,)), t, a])
-            want, got = ends
-            if not all(
-                np.allclose(g, w, rtol=1e-9, atol=1e-9, equal_nan=True)
-                for g, w in zip(got, want, strict=True)
-            ):
-                where = f"seed {seed}, call {call}, {options(seed)}, {rows} rows, n = {n}, tol = {tol}"
-                return Verdict("wrong", f"{where}\n{text}\npython {want}\nnestor {got}")
-    except (UnsupportedError, LoweringError) as error:
-        return Verdict("refused", error.diagnostic.message)
-    finally:
-        del sys.modules[name]
-    return Verdict("right")
+            given = values.random((rows, columns)) * 2 - 0.5, values.random(columns), n, tol
+            where = f"seed {seed}, call {call}, {chosen}, {rows} rows, n = {n}, tol = {tol}"
+            yield where, outcome(python, *given), outcome(compiled, *given)
+
+    return verdict(Writer(seed).text(), folder, f"random_rows_{seed}", compared, agree=close, **chosen)
+
+
+def outcome(function: Any, table: np.ndarray, row: np.ndarray, n: int, tol: float) -> list[Any]:
+    """What a call gives, and the arrays after it."""
+    t, a = table.copy(), row.copy()
+    with np.errstate(all="ignore"):
+        result = function(t, a, n, tol)
+    return [*(result if isinstance(result, tuple) else (result,)), t, a]
+
+
+def close(got: list[Any], want: list[Any]) -> bool:
+    return all(
+        np.allclose(g, w, rtol=1e-9, atol=1e-9, equal_nan=True) for g, w in zip(got, want, strict=True)
+    )

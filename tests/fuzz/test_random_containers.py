@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import random
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import nestor as nt
 import numpy as np
 import pytest
 from container_programs import HELPERS, Writer
 from nestor.dialects.diagnostic import LoweringError
 from nestor.frontend.interface.errors import UnsupportedError
-from outcomes import Verdict, described, load, plain
+from outcomes import Verdict, described, plain, verdict, with_error
 
 CALLS = 4
 
@@ -67,23 +66,14 @@ def outcome(function: Any, given: list[Any]) -> str:
 
 def judge(seed: int, folder: Path) -> Verdict:
     """Compare the calls of a program."""
-    text = Writer(seed).text()
-    name = f"random_containers_{seed}"
-    python = load(HELPERS + "\n\n" + text, folder, name)
-    box = sys.modules[name].Box
-    compiled, raised = nt.jit(python), 0
-    try:
+
+    def compared(python: Any, compiled: Any) -> Iterator[tuple[str, str, str]]:
         for call in range(CALLS):
-            want = outcome(python, arguments(random.Random(f"{seed}.{call}"), box))
-            raised += not want.endswith("None)")
-            got = outcome(compiled, arguments(random.Random(f"{seed}.{call}"), box))
-            if got != want:
-                return Verdict("wrong", f"seed {seed}, call {call}\n{text}\npython {want}\nnestor {got}")
-    except (UnsupportedError, LoweringError) as error:
-        return Verdict("refused", error.diagnostic.message)
-    finally:
-        del sys.modules[name]
-    return Verdict("right", raised=raised)
+            given = [arguments(random.Random(f"{seed}.{call}"), python.__globals__["Box"]) for _ in range(2)]
+            yield f"seed {seed}, call {call}", outcome(python, given[0]), outcome(compiled, given[1])
+
+    text = HELPERS + "\n\n" + Writer(seed).text()
+    return verdict(text, folder, f"random_containers_{seed}", compared, raises=with_error)
 
 
 @pytest.mark.parametrize("first", [0, pytest.param(1000, marks=pytest.mark.slow)])

@@ -5,17 +5,16 @@ from __future__ import annotations
 import contextlib
 import io
 import random
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import nestor as nt
 import numpy as np
 import pytest
 from control_programs import HELPERS, Writer
 from nestor.dialects.diagnostic import LoweringError
 from nestor.frontend.interface.errors import UnsupportedError
-from outcomes import Verdict, described, load, plain
+from outcomes import Verdict, described, plain, verdict, with_error
 
 PROGRAMS = 1000
 PART = 25
@@ -58,26 +57,17 @@ def outcome(function: Any, given: tuple[Any, ...]) -> Any:
 
 def judge(seed: int, folder: Path) -> Verdict:
     """Compare the calls of a program."""
-    chosen = options(seed)
-    text = Writer(seed, prints=chosen["target"] != "cuda-sim").text()
-    name = f"random_control_{seed}"
-    python = load(HELPERS + "\n\n" + text, folder, name)
-    compiled, rng, raised = nt.jit(python, **chosen), random.Random(seed), 0
-    try:
+    chosen, rng = options(seed), random.Random(seed)
+    text = HELPERS + "\n\n" + Writer(seed, prints=chosen["target"] != "cuda-sim").text()
+
+    def compared(python: Any, compiled: Any) -> Iterator[tuple[str, str, str]]:
         for call in range(CALLS):
             given = arguments(rng)
             with np.errstate(all="ignore"):
                 want = outcome(python, given)
-            raised += not want.endswith("None)")
-            got = outcome(compiled, given)
-            if got != want:
-                where = f"seed {seed}, call {call}, {chosen}"
-                return Verdict("wrong", f"{where}\n{text}\nf{given}\npython {want}\nnestor {got}")
-    except (UnsupportedError, LoweringError) as error:
-        return Verdict("refused", error.diagnostic.message)
-    finally:
-        del sys.modules[name]
-    return Verdict("right", raised=raised)
+            yield f"seed {seed}, call {call}, {chosen}, f{given}", want, outcome(compiled, given)
+
+    return verdict(text, folder, f"random_control_{seed}", compared, raises=with_error, **chosen)
 
 
 def hold(numbers: range, folder: Path) -> None:
