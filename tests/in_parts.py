@@ -5,9 +5,9 @@
 
 What thousands of programs leave in a process, in LLVM above all, would slow garbage collection down and take gigabytes.
 Whole programs are in the first part. With `--slow-from` they are a part of their own, and the name of a commit says which of
-the others is the next (`unit/slow_parts.py`); the minutes are those of all parts together. `--without` leaves out the tests in
-a folder: CI has run the slow ones of whole programs by then. A part that fails does not stop the others; the exit status is
-that of the first one.
+the others is the next (`unit/slow_parts.py`); the minutes are those of all parts together. `--without` leaves a folder out:
+CI has run the slow tests of whole programs by then. A part that fails does not stop the others; the exit status is that of
+the first one.
 """
 
 from __future__ import annotations
