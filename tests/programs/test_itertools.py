@@ -102,6 +102,13 @@ def test_what_is_refused():
         nt.UnsupportedError, match="362880 items would be spelled out in code, more than 1024"
     ):
         nt.jit(many)(X)
+
+    def with_itself(x):
+        return [*itertools.combinations_with_replacement(range(x.size), 2)][-1]
+
+    assert nt.jit(with_itself)(np.ones(44)) == (43, 43)  # of 990
+    with pytest.raises(nt.UnsupportedError, match="1035 items would be spelled out"):
+        nt.jit(with_itself)(np.ones(45))
     with pytest.raises(nt.UnsupportedError, match="repeat without a number of times never ends"):
         nt.jit(endless)(X)
     with pytest.raises(ValueError, match="r must be non-negative"):

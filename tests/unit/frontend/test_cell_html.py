@@ -98,8 +98,11 @@ def test_a_chosen_schedule_is_the_one_that_is_shown():
     assert repr(schedule) == "<schedule of layer: 0 steps; loops i, j, i.1, j.1, k, i.2, j.2>"
     schedule.split("k", 3)
     assert "1 step;" in repr(schedule)
+    assert repr(schedule).endswith(", j.2>"), "eight loops are shown"
     for read in (shown(schedule), shown(low.compile(schedule=schedule))):
         assert "schedule.split %k by 3" in read.text and 'nest.for "k.o"' in read.text
+    schedule.split("i", 2)
+    assert repr(schedule).endswith(", and 1 more>"), "and of nine the first eight"
 
 
 def test_two_levels_stand_side_by_side():

@@ -1,5 +1,7 @@
 """A prefetch changes no value: in the interpreter, on the CPU, behind the end of a buffer, and before other primitives."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from cpu_kernels import Kernel
@@ -143,3 +145,25 @@ def test_lanes_through_a_computed_index_are_refused():
     marked = parse_module(text.replace("0 to %n {", "0 to 8 vectorized(8) {"))
     with pytest.raises(NestorError, match="a prefetch through indices computed in its iterations"):
         load_pass("convert-nest-to-scf")().apply(make_context(), marked)
+
+
+def test_lines_of_a_large_window_are_not_spelled_out():
+    """They are too many before they are named: a million of them would take a second and a hundred megabytes."""
+    module = parse_module("""
+    func.func @f(%x: memref<9x3000x3000xf64>, %y: memref<9x3000xf64> {nest.role = "out"}) {
+      nest.for "i" %i = 0 to 9 {
+        nest.for "j" %j = 0 to 3000 {
+          nest.for "k" %k = 0 to 3000 {
+            %a = nest.load %x[%i, %j, %k] : memref<9x3000x3000xf64>
+            nest.store "y" %a, %y[%i, %j] : memref<9x3000xf64>
+          }
+        }
+      }
+      func.return
+    }""")
+    tracemalloc.start()
+    refusal = why_not_prefetch(of(module), find_loop(module, "i"), 1, whole=True)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert refusal is not None and "loads more than 64 lines" in refusal.diagnostic.message
+    assert most < 5_000_000
