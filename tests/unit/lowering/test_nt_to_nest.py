@@ -48,6 +48,36 @@ def test_random_programs_keep_their_results(passes):
             )
 
 
+LARGEST = """
+func.func @f(%x: tensor<3x4xf64>, %k: tensor<3x4xi64>, %b: tensor<3x4xi1>)
+    -> (tensor<SIZExf64>, tensor<SIZExi64>, tensor<SIZExi1>) {
+  %v, %i, %any = nt.reduce custom (%x, %k, %b) over [AXIS] identity [-1.0e+300 : f64, -1 : i64, false] {
+  ^bb0(%a: f64, %ai: i64, %ab: i1, %e: f64, %ei: i64, %eb: i1):
+    %more = arith.cmpf ogt, %e, %a : f64
+    %best = arith.select %more, %e, %a : f64
+    %where = arith.select %more, %ei, %ai : i64
+    %either = arith.ori %ab, %eb : i1
+    nt.yield %best, %where, %either : f64, i64, i1
+  } : tensor<3x4xf64>, tensor<3x4xi64>, tensor<3x4xi1> -> tensor<SIZExf64>, tensor<SIZExi64>, tensor<SIZExi1>
+  func.return %v, %i, %any : tensor<SIZExf64>, tensor<SIZExi64>, tensor<SIZExi1>
+}
+"""
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_custom_reductions_compute_what_their_region_says(axis):
+    """Of three operands, one of them truth values, which are bytes in memory and bits in the region."""
+    x, rng = np.random.default_rng(0).standard_normal((3, 4)), np.random.default_rng(1)
+    k, b = rng.permutation(12).reshape(3, 4), rng.random((3, 4)) < 0.2
+    best = np.expand_dims(x.argmax(axis), axis)
+    expected = x.max(axis), np.take_along_axis(k, best, axis).squeeze(axis), b.any(axis)
+    results = [np.empty(e.shape, in_memory(e).dtype) for e in expected]
+    text = LARGEST.replace("SIZE", str(x.shape[1 - axis])).replace("AXIS", str(axis))
+    run_nest(nest(text), [x, k, in_memory(b), *results])
+    for wanted, got in zip(expected, results, strict=True):
+        np.testing.assert_array_equal(got, wanted)
+
+
 def nest(text, *passes):
     return apply(parse_module(text), *(passes or TO_NEST))
 
