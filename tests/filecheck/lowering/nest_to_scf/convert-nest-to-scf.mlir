@@ -251,6 +251,31 @@ func.func @invariant(%x: memref<?xf32>, %s: memref<?xf32>, %y: memref<?xf32>, %j
   func.return
 }
 
+// So where it is all that is loaded; a loop whose loads have a mask needs no branch.
+// CHECK-LABEL: func.func @only_invariant(
+// CHECK:       [[SOME:%.*]] = arith.cmpi sgt, %n, %c0
+// CHECK-NEXT:  scf.if [[SOME]] {
+// CHECK-NEXT:  memref.load %s[%j]
+func.func @only_invariant(%s: memref<?xf32>, %y: memref<?xf32>, %j: index, %n: index) {
+  nest.for "i" %i = 0 to %n vectorized(8) {
+    %b = nest.load %s[%j] : memref<?xf32>
+    nest.store "y" %b, %y[%i] : memref<?xf32>
+  }
+  func.return
+}
+
+// CHECK-LABEL: func.func @only_masked(
+// CHECK-NOT:   scf.if
+// CHECK:       vector.maskedload %x[%c0]
+// CHECK:       vector.maskedstore
+func.func @only_masked(%x: memref<?xf32>, %y: memref<?xf32>, %n: index) {
+  nest.for "i" %i = 0 to %n vectorized(8) {
+    %a = nest.load %x[%i] : memref<?xf32>
+    nest.store "y" %a, %y[%i] : memref<?xf32>
+  }
+  func.return
+}
+
 // A sum of all lanes: those outside the domain hold -0.0, which changes no sum; none is no update.
 // CHECK-LABEL: func.func @sum(
 // CHECK:       [[NEUTRAL:%.*]] = arith.constant dense<-0.000000e+00> : vector<16xf32>
