@@ -3,7 +3,9 @@
 import nestor as nt
 import numpy as np
 import pytest
-from derivative_programs import check, run
+from derivative_programs import check, derivative_text, lowered, run, run_passes
+from nestor.dialects.nt import WindowOp
+from parsed import parse_module
 
 _RNG = np.random.default_rng(0)
 X, W = _RNG.standard_normal((2, 4, 5))
@@ -184,3 +186,16 @@ def test_a_zero_that_was_not_chosen_is_no_nan():
     np.testing.assert_array_equal(gradient, [0.0, 0.5, 0.25])
     (gradient,) = run("vjp", far, [at], [np.ones(3)], [0])
     np.testing.assert_array_equal(gradient, [-1.0, 1.0, 0.25])
+
+
+def windows_read_twice(x, w):
+    windows = windows_of(x, 3)
+    return np.einsum("ncijpq,ocpq->noij", windows, w) + windows[:, :1, :, :, 0, 0]
+
+
+@pytest.mark.parametrize(("f", "count"), [(convolution, 2), (windows_read_twice, 1)])
+def test_the_cotangent_of_an_image_is_a_convolution_where_its_windows_are_read_once(f, count):
+    """Of the cotangent's windows; a sum into what each window covers would be made in memory of all windows."""
+    text = derivative_text("vjp", *lowered(f, (IMAGES, KERNELS)), [0])
+    module = run_passes(parse_module(text), "nt-differentiate", "cse")
+    assert sum(isinstance(op, WindowOp) for op in module.walk()) == count
