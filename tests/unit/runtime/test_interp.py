@@ -57,6 +57,35 @@ def test_access_out_of_bounds_traps_instead_of_wrapping():
         run_nest(function(text), [np.zeros(4, np.float32)])
 
 
+SORTED = """
+builtin.module {
+  func.func @f(%x: memref<3xf32>, %z: memref<3xf32> {nest.role = "out"}) {
+    %y = nest.alloc "y" : memref<3xf32>
+    nest.for "i" %i = 0 to COUNT {
+      %v = nest.load %x[%i] : memref<3xf32>
+      nest.store "y" %v, %y[%i] : memref<3xf32>
+    }
+    func.call @sort(%y, %z) {nestor.kind = "CallError"} : (memref<3xf32>, memref<3xf32>) -> ()
+    nest.for "i" %i = 0 to 3 {
+      %v = nest.load %z[%i] : memref<3xf32>
+      %w = arith.addf %v, %v : f32
+      nest.store "z" %w, %z[%i] : memref<3xf32>
+    }
+    func.return
+  }
+  func.func private @sort(memref<3xf32>, memref<3xf32>) -> () attributes {nestor.custom_call = {
+    target = "numpy.sort", arguments = {axis = 0 : i64}, elements = [f32, f32], inputs = 1 : i64}}
+}"""
+
+
+def test_a_call_of_python_reads_what_is_written_and_writes_the_rest():
+    x, z = np.array([3, 1, 2], np.float32), np.empty(3, np.float32)
+    run_nest(function(SORTED.replace("COUNT", "3")), [x, z], mode="shuffled")
+    assert list(z) == [2, 4, 6]
+    with pytest.raises(TrapError, match="never written"):
+        run_nest(function(SORTED.replace("COUNT", "2")), [x, z], mode="shuffled")
+
+
 SHIFT = """
 func.func @f(%x: memref<8xf32>) {{
   nest.for "i" %i = 0 to 7 {mark} {{
