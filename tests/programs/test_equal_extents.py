@@ -400,3 +400,22 @@ def test_a_window_larger_than_the_array(dynamic):
         return np.lib.stride_tricks.sliding_window_view(a, 3).sum(1)
 
     call_like_numpy(windows, [[8], [2], [3], [4], [0], [9]], dynamic=dynamic)
+
+
+def of_two_or_more(y, n):
+    return np.ones(max(n, 2)) + y
+
+
+def of_one_or_more(y, n):
+    return np.ones(max(n, 1)) + y
+
+
+@pytest.mark.parametrize(("f", "is_repeated"), [(of_two_or_more, False), (of_one_or_more, True)])
+def test_only_what_may_have_one_element_is_repeated(f, is_repeated):
+    """What has at least two needs no choice in the run of which extent the result has."""
+    compiled = nt.jit(f, dynamic=True)
+    for n in (2, 3, 5):
+        np.testing.assert_array_equal(compiled(np.arange(float(n)), n), f(np.arange(float(n)), n))
+    if is_repeated:
+        np.testing.assert_array_equal(compiled(np.arange(4.0), 1), f(np.arange(4.0), 1))
+    assert ("arith.select" in compiled.lower(np.arange(5.0), 5).as_text("nt")) == is_repeated

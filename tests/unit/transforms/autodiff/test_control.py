@@ -117,9 +117,9 @@ def test_snapshots_change_nothing(name):
                 np.testing.assert_array_equal(one, other)
 
 
-def differentiated(name, options=""):
-    """The program with its gradients, as text."""
-    f, *arguments = PROGRAMS[name]
+def differentiated(program, options=""):
+    """The program, of that name or with its arguments, with its gradients, as text."""
+    f, *arguments = PROGRAMS[program] if isinstance(program, str) else program
     wrt = [k for k, a in enumerate(arguments) if isinstance(a, np.ndarray)]
     text = derivative_text("vjp", *lowered(f, arguments), wrt)
     return str(run_passes(Parser(make_context(), text).parse_module(), f"nt-differentiate{options}"))
@@ -140,6 +140,18 @@ def test_products_that_every_iteration_adds_to_a_gradient_are_one():
     behind = text[text.rindex("scf.for") :]
     assert behind[behind.index("scf.yield") :].count("nt.dot") == 2
     assert "tensor<3x3xf64>" not in behind[: behind.index("\n")]  # the gradient of w is not carried
+
+
+def test_what_is_the_same_in_every_iteration_is_not_kept_for_each():
+    """The gradient of w is a sum of outer products with `a`: neither `a` nor the cotangents are on a stack."""
+
+    def driven(x, w, a):
+        for _ in range(10):
+            x = np.tanh(x + w @ a)
+        return x
+
+    text = differentiated((driven, np.ones(8), np.ones((8, 8)), np.ones(8)))
+    assert text.count("nt.empty") == text.count("nt.empty : tensor<10x8xf64>") == 1  # the states
 
 
 @pytest.mark.parametrize("count", [1, 4])
