@@ -145,12 +145,20 @@ def test_more_windows():
     agrees(twice, x, w[..., :3])
 
 
-def test_many_weights():
+MANY = integers(2, 150, 7, 6), integers(301, 150, 3, 3, seed=1)
+
+
+@pytest.mark.parametrize(
+    ("function", "given"),
+    [
+        (biased, (*MANY, integers(301, seed=2))),
+        slow(bordered, MANY),
+        slow(channels_last, (MANY[0].transpose(0, 2, 3, 1), MANY[1].transpose(2, 3, 1, 0))),
+    ],
+)
+def test_many_weights(function, given):
     """More of them than the second-level cache has room for: rows of a block are done with those of a tile first."""
-    x, w = integers(2, 150, 7, 6), integers(301, 150, 3, 3, seed=1)
-    agrees(bordered, x, w)
-    agrees(biased, x, w, integers(301, seed=2))
-    agrees(channels_last, x.transpose(0, 2, 3, 1), w.transpose(2, 3, 1, 0))
+    agrees(function, *given)
 
 
 @pytest.mark.parametrize("shape", [(2, 6, 7, 5), (1, 14, 56, 32), (3, 5, 31, 1)])
