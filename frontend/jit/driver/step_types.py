@@ -228,15 +228,6 @@ class StepMethods:
             """Compute a softmax of rows and the product that uses it block by block of the rows."""
             ...
 
-        def search_parts(
-            self,
-            extreme: Place,
-            search: Place,
-            parts: Integer,
-        ) -> tuple[Handle, Handle, Handle]:
-            """Search one part of a row only for the first element that equals the row's extreme."""
-            ...
-
         def cache_read(
             self,
             buffer: Place,
