@@ -41,7 +41,7 @@ class Change:
     files: dict[str, str] = field(default_factory=dict)
     tables: dict[str, str] = field(default_factory=dict)
     pages: tuple[str, ...] = ()
-    """Modules of `tools/docs` whose pages show the rows."""
+    """Files that modules of `tools/docs` make of the rows; each is named like its module."""
 
     def add_row(self, path: str, edit: Callable[[str], str]) -> None:
         """Put a row into a table."""
@@ -64,7 +64,7 @@ def primitive(name: str, room: str) -> Change:
 
     _check_name(name, "a primitive", _WORDS, PRIMITIVES)
     texts = PRIMITIVE.named(name=name, dashed=name.replace("_", "-"), room=room)
-    change = Change(texts.files, pages=("schedules",))
+    change = Change(texts.files, pages=("docs/schedules.md", "frontend/jit/driver/step_types.py"))
     in_room = lambda key: isinstance(key, ast.Tuple) and _constant(key.elts[-1]) == room  # noqa: E731
     change.add_row(
         "dialects/schedule/table.py", lambda text: _row_at_end(text, "_ROWS", texts["row"], in_room)
@@ -199,10 +199,9 @@ def _constant(node: ast.expr | None) -> object:
     return node.value if isinstance(node, ast.Constant) else None
 
 
-def _make_page(name: str) -> str:
-    """Make a page of the documentation again, by a process that reads the new tables."""
-    path = f"docs/{name}.md"
-    package = __package__ or "nestor.tools"
+def _make_page(path: str) -> str:
+    """Make a file again, by a process that reads the new tables."""
+    name, package = Path(path).stem, __package__ or "nestor.tools"
     made = subprocess.run(
         [sys.executable, "-m", f"{package}.docs.{name}"], capture_output=True, text=True, check=True
     )

@@ -128,7 +128,7 @@ class _Question:
             self.system.require(f"{a} {relation if loop is loops[-1] else '='} {b}")
 
     def has_answer(self, larger: bool) -> bool:
-        """Whether there are such updates; with `larger`, ones of which the earlier brings more, or not for certain less."""
+        """Whether there are such updates; with `larger`, ones of which the earlier may bring more."""
         if larger:
             values = [_integer(self.system, op.values[k], instance) for op, k, instance in self.ends]
             if None in values:

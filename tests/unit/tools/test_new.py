@@ -75,7 +75,7 @@ KINDS = {
     "primitive": (
         ["skewer_up", "--room", "memory"],
         {"<name>": "skewer_up", "<na-me>": "skewer-up", "<room>": "memory"},
-        6,
+        7,
     ),
     "pass": (
         ["nest-strip-all"],
