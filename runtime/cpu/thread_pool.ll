@@ -6,6 +6,8 @@
 ;   0 idle    1 reserved by a caller    2 offered: the fields below are written    3 at work
 ; and changes in this order; a caller that finds 2 at its end takes the offer back, which makes it 0.
 ;
+; Regions of several threads that run at once (nt.fork, threads of Python) share the threads: each asks for one fewer.
+;
 ; Rules for a machine that others use as well (docs/decisions/0016-threads-wait.md):
 ;   A thread that waits looks again and again for %quiet ns, and sleeps then. Where the clock jumps meanwhile, another
 ;   process had the processor: the machine counts as crowded for a while, and every wait is short. Where there is a
@@ -37,7 +39,8 @@
   i64,        ; 0 ns that regions must run before a thread is woken again
   i64,        ; 1 until when the machine counts as crowded
   i64,        ; 2 for how many ns it did, which is doubled at a sign soon after
-  [5 x i64],
+  i64,        ; 3 how many regions run
+  [4 x i64],
   [255 x %worker]
 }
 
@@ -431,7 +434,11 @@ entry:
   %states = alloca [255 x i64]
   %debt_at = getelementptr %pool, ptr @pool, i64 0, i32 0
   %start = call i64 @now()
-  %others = sub i64 %wanted, 1
+  %running_at = getelementptr %pool, ptr @pool, i64 0, i32 3
+  %running = atomicrmw add ptr %running_at, i64 1 monotonic
+  %most = sub i64 %wanted, 1
+  %free = sub i64 %most, %running
+  %others = call i64 @llvm.smax.i64(i64 %free, i64 0)
   %debt = load atomic i64, ptr %debt_at monotonic, align 8
   %may_wake = icmp sle i64 %debt, 0
   br label %ask
@@ -441,7 +448,7 @@ ask:
   %more = icmp slt i64 %k, %others
   br i1 %more, label %one, label %all_asked
 one:
-  %worker = getelementptr %pool, ptr @pool, i64 0, i32 4, i64 %k
+  %worker = getelementptr %pool, ptr @pool, i64 0, i32 5, i64 %k
   %can = call i1 @can_ask(ptr %worker, i1 %may_wake)
   br i1 %can, label %reserve, label %next
 reserve:
@@ -508,6 +515,7 @@ joining:
   br label %joins
 
 joined:
+  atomicrmw sub ptr %running_at, i64 1 monotonic
   %end = call i64 @now()
   %crowded_at = getelementptr %pool, ptr @pool, i64 0, i32 1
   %crowded_until = load atomic i64, ptr %crowded_at monotonic, align 8
