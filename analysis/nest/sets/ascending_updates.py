@@ -16,7 +16,6 @@ from collections.abc import Iterator
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerType, StringAttr
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from ....dialects.affine import constant_of
@@ -183,12 +182,9 @@ def _loops_in_home(op: Operation, home: Block) -> list[ForOp] | None:
 
 def _top(op: Operation, home: Block) -> Operation:
     """The operation of a block that is around `op`."""
-    while op.parent is not home:
-        parent = op.parent_op()
-        if parent is None or isinstance(parent, FuncOp):
-            break
-        op = parent
-    return op
+    found = home.find_ancestor_op_in_block(op)
+    assert found is not None, "a buffer is used where it lives"
+    return found
 
 
 def _runs_before(first: Operation, second: Operation, home: Block) -> bool:

@@ -47,13 +47,12 @@ _KNOWN = {(_SLT, True): False, (_SGE, True): True, (_SGT, False): False, (_SLE, 
 def fold_combiners(function: FuncOp) -> None:
     """Write down what the custom combiners of a function need not compare."""
     for update in [op for op in function.walk() if isinstance(op, AccumulateOp) and op.combine is not None]:
-        known = {k: False for k in range(len(update.values))}
-        for op, k, answer in _comparisons(update):
-            if k not in known or not (known[k] or never_below(update, k)):
-                known.pop(k, None)
-                continue
-            known[k] = True
-            _replace(op, _truth(op, answer))
+        found = _comparisons(update)
+        ascending = {k for k in dict.fromkeys(k for _, k, _ in found) if never_below(update, k)}
+        for op, k, answer in found:
+            if k in ascending:
+                _replace(op, _truth(op, answer))
+        if ascending:
             assert update.combine is not None
             _simplify(update.combine.block)
 

@@ -93,3 +93,31 @@ func.func @lanes(%x: memref<1024xf32>, %q: memref<i64> {nest.role = "out"}) {
   }
   func.return
 }
+
+// -----
+
+// Two comparisons, of which the first makes the second one useless.
+// CHECK-LABEL: func.func @twice
+// CHECK:           nest.accumulate "p" custom (%a, %0), (%m, %p)[]
+// CHECK-NOT:         arith.cmpi
+// CHECK:             nest.yield %element, %place
+func.func @twice(%x: memref<64xi64>, %p: memref<i64> {nest.role = "out"}) {
+  %zero = arith.constant 0 : i64
+  %m = nest.alloc "m" : memref<i64>
+  nest.store "m" %zero, %m[] : memref<i64>
+  nest.store "p" %zero, %p[] : memref<i64>
+  nest.for "j" %j = 0 to 64 {
+    %a = nest.load %x[%j] : memref<64xi64>
+    %0 = arith.index_cast %j : index to i64
+    nest.accumulate "p" custom (%a, %0), (%m, %p)[] identity [0, 0] {
+    ^bb0(%best: i64, %first: i64, %element: i64, %place: i64):
+      %before = arith.cmpi slt, %place, %first : i64
+      %behind = arith.cmpi sge, %place, %first : i64
+      %both = arith.andi %before, %behind : i1
+      %value = arith.select %both, %best, %element : i64
+      %where = arith.select %both, %first, %place : i64
+      nest.yield %value, %where : i64, i64
+    } : memref<i64>, memref<i64>
+  }
+  func.return
+}
