@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from .frontend.jit.driver.trace import trace as trace
     from .frontend.nn import random as random
     from .frontend.operations.own_calls import custom_call as custom_call
+    from .frontend.operations.own_reductions import reduce as reduce
     from .runtime.cpu.threads import get_num_threads as get_num_threads
     from .runtime.cpu.threads import set_num_threads as set_num_threads
 
@@ -52,6 +53,7 @@ _PUBLIC = {
     "dim": ".frontend.interface.named_extents",
     "custom_call": ".frontend.operations.own_calls",
     "custom_op": ".frontend.interface.custom_ops",
+    "reduce": ".frontend.operations.own_reductions",
     "fork": ".frontend.interface.forks",
     "wait": ".frontend.interface.forks",
     "trace": ".frontend.jit.driver.trace",

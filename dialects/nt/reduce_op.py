@@ -102,6 +102,15 @@ class ReduceOp(Working):
     def order_name(self) -> str:
         return self.order.data if self.order is not None else "any"
 
+    def identity_of(self, k: int) -> complex:
+        """The number that the reduction of operand `k` starts from."""
+        if self.identity is None:
+            return REDUCTIONS[self.combiner.data].identity(element_of(self.inputs[k]))
+        one = self.identity.data[k]
+        if isinstance(one, ArrayAttr):  # the parts of a complex number
+            return complex(*[part.value.data for part in one.data])  # pyright: ignore
+        return one.value.data  # pyright: ignore
+
     def verify_(self) -> None:
         if not self.inputs or len(self.inputs) != len(self.results_):
             raise VerifyException(

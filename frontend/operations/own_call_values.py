@@ -37,6 +37,8 @@ from ..values.values import (
     is_number,
 )
 from .own_calls import custom_call
+from .own_reduction_values import reduce_
+from .own_reductions import reduce
 
 _NO_SHAPE, _DOUBLE, _C = Static(()), Static("f8"), Static("c")
 
@@ -163,5 +165,12 @@ def custom_op_(frame: Frame, node: ast.Call, *args: Value, **kwargs: Value) -> V
     )
 
 
-OWN_CALLS = {custom_call: custom_call_, custom_op: custom_op_, spec: spec_, fork: fork_, wait: wait_}
+OWN_CALLS = {
+    custom_call: custom_call_,
+    custom_op: custom_op_,
+    spec: spec_,
+    fork: fork_,
+    wait: wait_,
+    reduce: reduce_,
+}
 """For the table of what is called with the frame (`python_calls.py`)."""

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from xdsl.dialects import cf, func
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import SourceLocation
@@ -28,7 +28,7 @@ from ...dialects.nest import AccumulateOp, AllocOp, ForOp, IndexOp, LoadOp, Stor
 from ...dialects.nt import ELEMENTWISE, REDUCTIONS, Elementwise, LoopsOp
 from ...dialects.nt.types import scalar_type, storage_type
 from ...lowering.nt_to_nest.scalars import convert as convert_scalar
-from ...lowering.nt_to_nest.scalars import from_storage, to_storage
+from ...lowering.nt_to_nest.scalars import from_storage, stored_combiner, stored_identity, to_storage
 from ..interface.errors import DTypeError, ShapeError, UnsupportedError
 from .equal_extents import own_index, require_assignable
 from .extents import Affine, Atom, affine_list
@@ -38,7 +38,7 @@ from .names import ir_name
 from .numbers import number_kind
 from .overflow import affine_integer
 from .promotion import WEAK_DTYPES, as_dtype
-from .tensors import result_dtype, to_scalar
+from .tensors import Combine, combiner_region, result_dtype, to_scalar
 from .values import (
     Array,
     Axis,
@@ -408,6 +408,43 @@ class Island:
 
         self.for_each(value.extents, accumulate)
         return Scalar(self._converted(self.load(cell, ()), compute, dtype), dtype)
+
+    def reduce_together(
+        self,
+        combine: Combine,
+        identities: Sequence[complex],
+        values: Sequence[tuple[Value, np.dtype]],
+        extents: Extents,
+        order: str,
+    ) -> list[Scalar]:
+        """Arrays (with dtypes), broadcast to a shape, reduced together over all its elements by what `combine` emits."""
+        dtypes = [dtype for _, dtype in values]
+        body, numbers = combiner_region(combine, identities, dtypes)
+        cells = [whole(self.allocate("reduced", dtype, ())) for dtype in dtypes]
+        for cell, number, dtype in zip(cells, identities, dtypes, strict=True):
+            start = self.graph.emitter().const(number, scalar_type(element_type(dtype)))
+            self.store(cell, (), start)
+        memrefs = [self.memref(cell.buffer) for cell in cells]
+        storages: list[Attribute] = [memref.type.element_type for memref in memrefs]  # pyright: ignore
+        region = stored_combiner(body, [element_type(dtype) for dtype in dtypes], storages)
+
+        def accumulate(indices: list[Affine]) -> None:
+            scalars = [self._element(v, dtype, indices, extents) for v, dtype in values]
+            stored = [to_storage(self.graph.emitter(), v, t) for v, t in zip(scalars, storages, strict=True)]
+            op = AccumulateOp(
+                "custom",
+                stored,
+                memrefs,
+                AffineList(()),
+                label="reduced",
+                order=order,
+                identity=stored_identity(numbers, storages),
+                combine=region,
+            )
+            self.graph.insert(op)
+
+        self.for_each(extents, accumulate)
+        return [Scalar(self.load(cell, ()), dtype) for cell, dtype in zip(cells, dtypes, strict=True)]
 
     # ---- the end ------------------------------------------------------------------------------------
 

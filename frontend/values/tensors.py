@@ -229,20 +229,32 @@ def reduce(graph: Graph, combiner: str, tensor: Tensor, axes: Sequence[int]) -> 
     return Tensor(_value(graph, op), tensor.dtype, extents, not extents, None, order)
 
 
+Combine = Callable[[Emitter, Sequence[SSAValue], Sequence[SSAValue]], Sequence[SSAValue]]
+"""Emits what is made of the accumulators and the elements."""
+
+
+def combiner_region(
+    combine: Combine, identities: Sequence[complex], dtypes: Sequence[np.dtype]
+) -> tuple[Block, ArrayAttr]:
+    """The block of a combiner of one's own, and its identities."""
+    types = [scalar_type(element_type(dtype)) for dtype in dtypes]
+    body = Block(arg_types=[*types, *types])
+    emitter, count = Emitter(body.add_op), len(dtypes)
+    body.add_op(YieldOp(*combine(emitter, body.args[:count], body.args[count:])))
+    numbers = [number_attribute(value, type_) for value, type_ in zip(identities, types, strict=True)]
+    return body, ArrayAttr(numbers)
+
+
 def reduce_together(
     graph: Graph,
-    combine: Callable[[Emitter, Sequence[SSAValue], Sequence[SSAValue]], Sequence[SSAValue]],
+    combine: Combine,
     identities: Sequence[complex],
     tensors: Sequence[Tensor],
     axes: Sequence[int],
+    order: str = "any",
 ) -> list[Tensor]:
     """Tensors of one shape reduced together over `axes` (increasing): `combine(e, old, new)` emits what is made of them."""
-    types = [scalar_type(element_type(tensor.dtype)) for tensor in tensors]
-    body = Block(arg_types=[*types, *types])
-    emitter = Emitter(body.add_op)
-    count = len(tensors)
-    body.add_op(YieldOp(*combine(emitter, body.args[:count], body.args[count:])))
-    numbers = [number_attribute(value, type_) for value, type_ in zip(identities, types, strict=True)]
+    body, numbers = combiner_region(combine, identities, [tensor.dtype for tensor in tensors])
     first = tensors[0]
     extents = tuple([e for k, e in enumerate(first.extents) if k not in axes])
     op = ReduceOp.create(
@@ -250,16 +262,17 @@ def reduce_together(
         properties={
             "combiner": StringAttr("custom"),
             "dims": int_array(axes),
-            "identity": ArrayAttr(numbers),
+            "identity": numbers,
+            **({} if order == "any" else {"order": StringAttr(order)}),
         },
         regions=[Region(body)],
         result_types=[tensor_type(tensor.dtype, extents) for tensor in tensors],
     )
     kept = [a for a in first.order or range(len(first.extents)) if a not in axes]
-    order = normal_order([sorted(kept).index(a) for a in kept])
+    memory = normal_order([sorted(kept).index(a) for a in kept])
     graph.insert(op)
     return [
-        Tensor(value, tensor.dtype, extents, not extents, None, order)
+        Tensor(value, tensor.dtype, extents, not extents, None, memory)
         for value, tensor in zip(op.results, tensors, strict=True)
     ]
 

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, MemRefType, StringAttr, i1, i8
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.dialects.builtin import MemRefType, StringAttr
+from xdsl.ir import Attribute, Region, SSAValue
 
 from ...dialects.affine import AffineList
 from ...dialects.nest import AccumulateOp, AllocOp
-from ...dialects.nest import YieldOp as NestYieldOp
 from ...dialects.nest.common import segments
-from ...dialects.nt import REDUCTIONS, ReduceOp, YieldOp
-from ...dialects.nt.expand import Emitter
+from ...dialects.nt import REDUCTIONS, ReduceOp
 from ...dialects.nt.ops import element_of
 from ...dialects.nt.types import storage_type
 from .access import Index
 from .elements import Elements, Place
 from .plan import Nest, Output, Pass, Planner, accumulator_of
-from .scalars import from_storage, to_storage
+from .scalars import stored_combiner, stored_identity, to_storage
 
 Alloc = Callable[[str, Attribute, Index], SSAValue]
 """Makes a buffer in the function: label, element type in memory, extents."""
@@ -199,17 +197,8 @@ class FusionEmitter:
         for k, memref in enumerate(buffers):
             label = _label(op.results[k], op.combiner.data)
             accumulator = memref.type.element_type  # pyright: ignore
-            identity = self._elements.constant(self._identity(op, k), accumulator)
+            identity = self._elements.constant(op.identity_of(k), accumulator)
             self._elements.store(label, identity, memref, index)
-
-    @staticmethod
-    def _identity(op: ReduceOp, k: int) -> complex:
-        if op.identity is not None:
-            one = op.identity.data[k]
-            if isinstance(one, ArrayAttr):  # the parts of a complex number
-                return complex(*[part.value.data for part in one.data])  # pyright: ignore
-            return one.value.data  # pyright: ignore
-        return REDUCTIONS[op.combiner.data].identity(element_of(op.inputs[k]))
 
     def _accumulate(self, op: ReduceOp, index: Index, buffers: Sequence[SSAValue], at: Index) -> None:
         types: list[Attribute] = [memref.type.element_type for memref in buffers]  # pyright: ignore
@@ -228,7 +217,8 @@ class FusionEmitter:
         if op.order is not None:
             properties["order"] = op.order
         if custom:
-            properties["identity"] = _storage_identity(op, types)
+            assert op.identity is not None
+            properties["identity"] = stored_identity(op.identity, types)
         self._elements.append(
             AccumulateOp.create(
                 operands=[*values, *buffers, *place.operands],
@@ -239,32 +229,9 @@ class FusionEmitter:
         )
 
 
-def _storage_identity(op: ReduceOp, types: Sequence[Attribute]) -> ArrayAttr:
-    from xdsl.dialects.builtin import IntegerAttr
-
-    assert op.identity is not None
-    pairs = zip(op.identity.data, types, strict=True)
-    return ArrayAttr([IntegerAttr(a.value.data & 1, t) if t == i8 and a.type == i1 else a for a, t in pairs])  # pyright: ignore
-
-
 def _combiner_region(op: ReduceOp, types: Sequence[Attribute]) -> Region:
-    """The combiner on what memory holds: its operations, between conversions where memory differs from scalars."""
     assert op.combine is not None
-    source = op.combine.block
-    body = Block(arg_types=[*types, *types])
-    emitter = Emitter(body.add_op, op.location)
-    elements = [element_of(v) for v in op.inputs] * 2
-    mapping: dict[SSAValue, SSAValue] = {}
-    for old, new, element in zip(source.args, body.args, elements, strict=True):
-        new.name_hint = old.name_hint
-        mapping[old] = from_storage(emitter, new, element)
-    for inner in source.ops:
-        if not isinstance(inner, YieldOp):
-            body.add_op(inner.clone(mapping))
-            continue
-        values = [to_storage(emitter, mapping.get(v, v), t) for v, t in zip(inner.values, types, strict=True)]
-        body.add_op(NestYieldOp.create(operands=values, location=inner.location))
-    return Region(body)
+    return stored_combiner(op.combine.block, [element_of(v) for v in op.inputs], types, op.location)
 
 
 def _alloc_op(label: str, memref_type: MemRefType, op: ReduceOp) -> AllocOp:

@@ -6,10 +6,28 @@ scalar (`i1`, `i8`). Accumulators of half-precision sums are stored wider than t
 
 from __future__ import annotations
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import AnyFloat, IntegerType, bf16, f16, f32, i1, i32, i64
-from xdsl.ir import Attribute, SSAValue
+from collections.abc import Sequence
+from typing import Any
 
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import (
+    UNKNOWN_LOC,
+    AnyFloat,
+    ArrayAttr,
+    IntegerAttr,
+    IntegerType,
+    bf16,
+    f16,
+    f32,
+    i1,
+    i8,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Region, SSAValue
+
+from ...dialects.nest import YieldOp as NestYieldOp
+from ...dialects.nt import YieldOp
 from ...dialects.nt import expand_complex as xc
 from ...dialects.nt.expand import Emitter
 from ...dialects.nt.types import kind_of, part_type, scalar_type, width_of
@@ -34,6 +52,32 @@ def to_storage(e: Emitter, value: SSAValue, storage: Attribute) -> SSAValue:
     if value.type == i1:
         return e.op(arith.ExtUIOp, (value,), storage)
     return e.op(arith.ExtFOp, (value,), storage)
+
+
+def stored_combiner(
+    source: Block, elements: Sequence[Attribute], storages: Sequence[Attribute], location: Any = UNKNOWN_LOC
+) -> Region:
+    """The region of nt.reduce on what memory holds: its operations, between conversions where that differs from scalars."""
+    body = Block(arg_types=[*storages, *storages])
+    emitter = Emitter(body.add_op, location)
+    mapping: dict[SSAValue, SSAValue] = {}
+    for old, new, element in zip(source.args, body.args, [*elements, *elements], strict=True):
+        new.name_hint = old.name_hint
+        mapping[old] = from_storage(emitter, new, element)
+    for inner in source.ops:
+        if not isinstance(inner, YieldOp):
+            body.add_op(inner.clone(mapping))
+            continue
+        pairs = zip(inner.values, storages, strict=True)
+        values = [to_storage(emitter, mapping.get(v, v), t) for v, t in pairs]
+        body.add_op(NestYieldOp.create(operands=values, location=inner.location))
+    return Region(body)
+
+
+def stored_identity(identity: ArrayAttr, storages: Sequence[Attribute]) -> ArrayAttr:
+    """The identities of nt.reduce as memory holds them."""
+    pairs = zip(identity.data, storages, strict=True)
+    return ArrayAttr([IntegerAttr(a.value.data & 1, t) if t == i8 and a.type == i1 else a for a, t in pairs])  # pyright: ignore
 
 
 def accumulator_type(element: Attribute, storage: Attribute, combiner: str) -> Attribute:

@@ -20,6 +20,7 @@ PAGES = {
     "processes": (2, ""),
     "notebooks": (1, "[ 2. -3.]"),
     "custom-ops": (7, ""),
+    "reductions": (4, ""),
 }
 """By the page: how many snippets it has at least, and what they print."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -17,6 +17,8 @@ LARGEST = (3, 3, 40)
 """Magnitudes of the largest elements: among small ones many coincide, large ones soon leave what floats hold."""
 
 DTYPES = {"i64": np.int64, "i32": np.int32, "f64": np.float64, "f32": np.float32}
+
+_SIGNED = {"lt": "slt", "gt": "sgt", "eq": "eq"}
 
 EXACT = {np.dtype(np.float64): 2.0**52, np.dtype(np.float32): 2.0**23}
 """Up to which magnitude sums of integers are exact in a float; integers wrap, in any order alike."""
@@ -181,6 +183,37 @@ class Draft:
     ) -> None:
         target = f"%{buffer}[{index}]{domain}{order}"
         self.emit(f'nest.accumulate "{buffer}" {combiner} {value}, {target} : {self.types[buffer]}')
+
+    def accumulate_together(
+        self,
+        combine: Callable[[Sequence[str], Sequence[str]], Sequence[str]],
+        identity: Sequence[int],
+        values: Sequence[str],
+        buffers: Sequence[str],
+        index: str,
+        tail: str = "",
+    ) -> None:
+        """A reduction of buffers together, by what `combine` writes; `tail` is a domain, or an order."""
+        number = ".0" if self.element.startswith("f") else ""
+        texts = ", ".join(f"{one}{number} : {self.element}" for one in identity)
+        given = ", ".join(values)
+        targets = ", ".join(f"%{name}" for name in buffers)
+        self.emit(f"nest.accumulate custom ({given}), ({targets})[{index}]{tail} identity [{texts}] {{")
+        sides = [[self.fresh() for _ in buffers] for _ in range(2)]
+        arguments = ", ".join(f"{name}: {self.element}" for side in sides for name in side)
+        self.emit(f"^bb0({arguments}):")
+        results = ", ".join(combine(*sides))
+        kinds = ", ".join(self.element for _ in buffers)
+        self.emit(f"nest.yield {results} : {kinds}")
+        self.emit(f"}} : {', '.join(self.types[name] for name in buffers)}")
+
+    def select(self, predicate: str, a: str, b: str, then: str, other: str) -> str:
+        """One of two values, by the comparison of two others: `lt`, `gt` or `eq`."""
+        condition, value = self.fresh(), self.fresh()
+        kind = f"cmpf o{predicate}" if self.element.startswith("f") else f"cmpi {_SIGNED[predicate]}"
+        self.emit(f"{condition} = arith.{kind}, {a}, {b} : {self.element}")
+        self.emit(f"{value} = arith.select {condition}, {then}, {other} : {self.element}")
+        return value
 
     def op(self, kind: str, a: str, b: str) -> str:
         """`add`, `sub`, `mul` or `max` of two values."""

@@ -145,6 +145,68 @@ def reduction(d: Draft) -> None:
         d.accumulate(combiner, value, "s", index.format(i=i, j=j), domain, order)
 
 
+def tuples(d: Draft) -> None:
+    """Two or three results that are reduced together, of rows, columns or all; they start from the identity or go on."""
+    n, m = d.extent("n"), d.extent("m")
+    kind, name = d.rng.choice(("rows", "columns", "all")), d.rng.choice(list(_TOGETHER))
+    combine, identity, is_ordered = _TOGETHER[name]
+    kept = {"rows": [n], "columns": [m], "all": []}[kind]
+    sources = [d.buffer(f"x{k}", n, m) for k in range(d.rng.choice((1, len(identity))))]
+    is_local = kind == "all" and d.maybe(0.3)
+    targets = [f"s{k}" for k in range(len(identity))]
+    for name in targets:
+        d.local(name) if is_local else d.buffer(name, *kept, role="inout")
+    if is_local or d.maybe(0.6):
+        axes = [("k", n if kind == "rows" else m)] if kept else []
+        with d.nest(axes, plain=1.0) as v:
+            for name, start in zip(targets, identity, strict=True):
+                d.store({0: "%zero", -1000: "%lowest"}[start], name, v.get("k", ""))
+    with d.nest(d.shuffled(("i", n), ("j", m)), plain=0.8) as v:
+        i, j = v["i"], v["j"]
+        values = [d.load(name, f"{i}, {j}") for name in sources]
+        values += [d.any_op(values[0], "%two") for _ in identity[len(values) :]]
+        index = {"rows": i, "columns": j, "all": ""}[kind]
+        tail = f" where ({j} <= {i})" if d.maybe(0.2) else ""
+        tail += " order(sequential)" if is_ordered else ""
+        d.accumulate_together(lambda a, b: combine(d, a, b), identity, values, targets, index, tail)
+    if is_local:
+        d.buffer("y", len(identity), role="out")
+        for k, name in enumerate(targets):
+            d.store(d.load(name, ""), "y", str(k))
+
+
+def _larger(d: Draft, a: Sequence[str], b: Sequence[str]) -> list[str]:
+    """The pair that is larger, by its first number, then by its second."""
+    first = d.op("max", a[0], b[0])
+    of_equal = d.op("max", a[1], b[1])
+    second = d.select("gt", a[0], b[0], a[1], b[1])
+    return [first, d.select("eq", a[0], b[0], of_equal, second)]
+
+
+def _sum_and_largest(d: Draft, a: Sequence[str], b: Sequence[str]) -> list[str]:
+    return [d.op("add", a[0], b[0]), d.op("max", a[1], b[1])]
+
+
+def _sums(d: Draft, a: Sequence[str], b: Sequence[str]) -> list[str]:
+    """Two sums, and the larger of the third numbers."""
+    return [d.op("add", a[0], b[0]), d.op("add", a[1], b[1]), d.op("max", a[2], b[2])]
+
+
+def _last(d: Draft, a: Sequence[str], b: Sequence[str]) -> list[str]:
+    """The last pair whose first number is positive, added up with what was found: the order matters."""
+    found = d.op("add", a[1], b[1])
+    return [d.select("gt", b[0], "%zero", b[0], a[0]), d.select("gt", b[0], "%zero", b[1], found)]
+
+
+_TOGETHER = {
+    "larger": (_larger, (-1000, -1000), False),
+    "sum and largest": (_sum_and_largest, (0, -1000), False),
+    "sums": (_sums, (0, 0, -1000), False),
+    "last": (_last, (0, 0), True),
+}
+"""What is written, the identity, and whether it runs in order only."""
+
+
 def blocked(d: Draft) -> None:
     """A sum in blocks of constant size, of everything or of each row, as a split leaves it."""
     n, m = d.extent("n"), d.extent("m")
@@ -375,6 +437,7 @@ FAMILIES: dict[str, tuple[Callable[[Draft], None], Sequence[str]]] = {
     "scaled": (scaled, tuple(DTYPES)),
     "reduction": (reduction, tuple(DTYPES)),
     "blocked": (blocked, INTEGERS),
+    "tuples": (tuples, tuple(DTYPES)),
     "stencil": (stencil, tuple(DTYPES)),
     "blur": (blur, tuple(DTYPES)),
     "matmul": (matmul, tuple(DTYPES)),
@@ -396,7 +459,7 @@ FAMILIES: dict[str, tuple[Callable[[Draft], None], Sequence[str]]] = {
 """A family, and its element types; values of repeated updates may grow beyond what floats hold exactly."""
 
 
-USUAL = tuple(name for name in FAMILIES if name not in ("tiles", "scatter"))
+USUAL = tuple(name for name in FAMILIES if name not in ("tiles", "scatter", "tuples"))
 """Those that are drawn where none is asked for: the others give most primitives little."""
 
 

@@ -1,7 +1,7 @@
 """Active composites without a form of their own are replaced by what they stand for, before they are differentiated.
 
-So are checkpoints, except where reverse mode goes through them; in reverse mode, time loops that keep snapshots become
-loops on tensors.
+So are checkpoints, except where reverse mode goes through them, and reductions with a combiner of one's own, which become
+loops; in reverse mode, time loops that keep snapshots become loops on tensors.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from xdsl.ir import Operation, SSAValue
 from ...dialects.diagnostic import fail
 from ...dialects.nt.checkpoint_ops import CheckpointOp
 from ...dialects.nt.composite_op import CompositeOp
+from ...dialects.nt.reduce_op import ReduceOp
 from ...dialects.nt.region_ops import LoopsOp
 from ..tensor.nt_decompose import decompose
 from .activity import active_values, used_from_outside
+from .islands.combined import as_loops, is_differentiated, write_out
 from .islands.time_loops import has_bound
 from .islands.time_loops import opened as time_loops_opened
 from .rules.composites import is_whole
@@ -50,7 +52,7 @@ def opened(
     while rest:
         op = rest.pop(0)
         old: list[SSAValue] = list(op.results)
-        found = _in_place_of(op, active, reverse)
+        found = _in_place_of(op, active, results, reverse)
         if found is None:
             active = active_values([op], active)
             result.append(op)
@@ -63,11 +65,16 @@ def opened(
 
 
 def _in_place_of(
-    op: Operation, active: Set[SSAValue], reverse: bool
+    op: Operation, active: Set[SSAValue], ends: Sequence[SSAValue], reverse: bool
 ) -> tuple[list[Operation], list[SSAValue]] | None:
     """The operations that take the place of one, and the values that its results become; None where it stays."""
+    if isinstance(op, LoopsOp) and any(v in active for v in used_from_outside(op)):
+        write_out(op)
     if reverse and isinstance(op, LoopsOp) and has_bound(op):
         return time_loops_opened(op) if any(v in active for v in used_from_outside(op)) else None
+    if is_differentiated(op, active, ends):
+        assert isinstance(op, ReduceOp)
+        return as_loops(op)
     is_opened = isinstance(op, CompositeOp) and _is_opened(op, active)
     is_opened |= isinstance(op, CheckpointOp) and not (reverse and any(v in active for v in op.inputs))
     if not is_opened:

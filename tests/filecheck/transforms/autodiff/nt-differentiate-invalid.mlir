@@ -70,35 +70,3 @@ func.func @captured(%x: tensor<f64>) -> tensor<f64> {
   %t = nt.vjp replay @g(%x, %x : tensor<f64>, tensor<f64>) cotangents(%x : tensor<f64>) wrt [1] of [0] -> (tensor<f64>)
   func.return %t : tensor<f64>
 }
-
-// -----
-
-func.func private @f(%x: tensor<4x8xf32>) -> tensor<4xf32> {
-  // expected-error @below {{'nt.reduce "custom"' has no derivative}}
-  %0 = nt.reduce custom (%x) over [1] identity [0.0 : f32] {
-  ^bb0(%a: f32, %b: f32):
-    %s = arith.addf %a, %b : f32
-    nt.yield %s : f32
-  } : tensor<4x8xf32> -> tensor<4xf32>
-  func.return %0 : tensor<4xf32>
-}
-func.func @reverse(%x: tensor<4x8xf32>, %c: tensor<4xf32>) -> tensor<4x8xf32> {
-  %g = nt.vjp replay @f(%x : tensor<4x8xf32>) cotangents(%c : tensor<4xf32>) wrt [0] of [0] -> (tensor<4x8xf32>)
-  func.return %g : tensor<4x8xf32>
-}
-
-// -----
-
-func.func private @f(%x: tensor<4x8xf32>) -> tensor<4xf32> {
-  // expected-error @below {{'nt.reduce "custom"' has no derivative}}
-  %0 = nt.reduce custom (%x) over [1] identity [0.0 : f32] {
-  ^bb0(%a: f32, %b: f32):
-    %s = arith.addf %a, %b : f32
-    nt.yield %s : f32
-  } : tensor<4x8xf32> -> tensor<4xf32>
-  func.return %0 : tensor<4xf32>
-}
-func.func @forward(%x: tensor<4x8xf32>) -> tensor<4xf32> {
-  %t = nt.jvp replay @f(%x : tensor<4x8xf32>) tangents(%x : tensor<4x8xf32>) wrt [0] of [0] -> (tensor<4xf32>)
-  func.return %t : tensor<4xf32>
-}
