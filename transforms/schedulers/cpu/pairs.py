@@ -171,11 +171,7 @@ def _sums_up(nest: ForOp, matrix: AllocOp) -> bool:
 
 def _goes_to_one(op: AccumulateOp, nest: ForOp) -> bool:
     values = (*op.indices.operands, *op.memrefs)
-    return (
-        op.order_name == "any"
-        and op.combiner.data != "custom"
-        and all(is_defined_outside(value, nest) for value in values)
-    )
+    return op.order_name == "any" and all(is_defined_outside(value, nest) for value in values)
 
 
 # ---- the schedule -----------------------------------------------------------------------------------

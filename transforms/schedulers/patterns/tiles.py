@@ -37,7 +37,7 @@ def sum_in(band: list[ForOp]) -> tuple[list[LoadOp], AccumulateOp] | None:
             sums.append(op)
         elif isinstance(op, StoreOp | AllocOp) or op.regions:
             return None
-    if len(sums) != 1 or sums[0].combiner.data == "custom" or sums[0].order_name != "any":
+    if len(sums) != 1 or sums[0].order_name != "any":
         return None
     return loads, sums[0]
 
