@@ -111,9 +111,8 @@ def __getattr__(name: str):
 
     with collector_paused():
         module = import_module(place, __name__)
-    if name in _MODULES:
-        return module
-    globals()[name] = value = getattr(module, name)
+    value = module if name in _MODULES else getattr(module, name)
+    globals()[name] = value  # the next time it is no call
     return value
 
 

@@ -386,6 +386,13 @@ _ROWS: dict[tuple[str, str], tuple[Primitive, ...]] = {
                 Result("end"),
             ),
         ),
+        _primitive(
+            "lift",
+            "Reduce tuples base by base: first the bases, then the sums that are relative to them.",
+            _loop(),
+            (),
+            (Result("relative"),),
+        ),
     ),
     ("Memory", "memory"): (
         _primitive(

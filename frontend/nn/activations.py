@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...dialects.special import erf, sigmoid
+from ..interface.log_of_sum import log_of_sum
 from .composites import composite
 
 __all__ = [
@@ -64,7 +65,4 @@ def log_softmax(x: Any, axis: Any = -1) -> NDArray[Any]:
 @composite
 def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """log(sum(exp(x))) without overflow."""
-    largest = np.max(x, axis=axis, keepdims=True)
-    largest = np.where(np.isfinite(largest), largest, 0)
-    total = np.log(np.sum(np.exp(x - largest), axis=axis, keepdims=True)) + largest
-    return total if keepdims else np.sum(total, axis=axis)
+    return log_of_sum(x, axis, keepdims)

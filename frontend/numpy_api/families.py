@@ -26,6 +26,7 @@ FAMILIES = [
     "elements.parts",
     "elements.complex_parts",
     "statistics.scans",
+    "statistics.log_sums",
     "shapes.repeating",
     "shapes.matrices",
     "shapes.padding",

@@ -98,7 +98,9 @@ def reduce_(
             [replace(broadcast(graph, t, longer, along), order=None) for t in tensors],
             (len(extents),),
         )
-    results = reduce_together(graph, combiner.emit, [s.item() for s in starts], spread, over, wanted)
+    names = [f"reduced{k}" for k in range(len(spread))]
+    numbers = [start.item() for start in starts]
+    results = reduce_together(graph, combiner.emit, numbers, spread, over, wanted, names)
     if static(graph, keepdims, "keepdims"):
         results = [keep_axes(graph, one, first, axes) for one in results]
     ended = tuple(as_array(replace(one, order=None)) if one.extents else one for one in results)

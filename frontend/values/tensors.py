@@ -252,8 +252,12 @@ def reduce_together(
     tensors: Sequence[Tensor],
     axes: Sequence[int],
     order: str = "any",
+    names: Sequence[str] = (),
 ) -> list[Tensor]:
-    """Tensors of one shape reduced together over `axes` (increasing): `combine(e, old, new)` emits what is made of them."""
+    """Tensors of one shape reduced together over `axes` (increasing): `combine(e, old, new)` emits what is made of them.
+
+    `names`: what results are called where the program has no name for them.
+    """
     body, numbers = combiner_region(combine, identities, [tensor.dtype for tensor in tensors])
     first = tensors[0]
     extents = tuple([e for k, e in enumerate(first.extents) if k not in axes])
@@ -271,6 +275,8 @@ def reduce_together(
     kept = [a for a in first.order or range(len(first.extents)) if a not in axes]
     memory = normal_order([sorted(kept).index(a) for a in kept])
     graph.insert(op)
+    for result, name in zip(op.results, names, strict=False):
+        result.name_hint = name
     return [
         Tensor(value, tensor.dtype, extents, not extents, None, memory)
         for value, tensor in zip(op.results, tensors, strict=True)

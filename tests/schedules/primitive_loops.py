@@ -100,6 +100,11 @@ def accumulates(loop: ForOp) -> bool:
     return any(isinstance(op, AccumulateOp) and loop.iv not in op.indices.operands for op in loop.walk())
 
 
+def accumulates_together(loop: ForOp) -> bool:
+    """Whether several results are accumulated in the loop at once."""
+    return any(isinstance(op, AccumulateOp) and len(op.memrefs) > 1 for op in loop.walk())
+
+
 def accumulates_often(loop: ForOp) -> bool:
     trips = loop.constant_trip_count()
     return trips is not None and 1 < trips <= 12 and accumulates(loop)

@@ -51,6 +51,7 @@ from primitive_hints import (
 from primitive_loops import (
     accumulates,
     accumulates_often,
+    accumulates_together,
     adds_products,
     can_decompose,
     computes_a_part,
@@ -217,7 +218,7 @@ PRIMITIVES: dict[str, Primitive] = {
         _absorb_around,
         checks=("transforms.nest.loops.absorb:_is_ordered=False",),
         weight=2,
-        caught_by=(14,),
+        caught_by=(183,),
     ),
     "specialise": Primitive(
         draw_specialise,
@@ -313,6 +314,7 @@ PRIMITIVES: dict[str, Primitive] = {
     "tree_reduce": Primitive(
         of_loop("tree_reduce", accumulates_often), copies=True, weight=4, caught_by=(119,)
     ),
+    "lift": Primitive(of_loop("lift", accumulates_together), copies=True, families=("tuples",)),
     "block_scan": Primitive(
         of_loop("block_scan", accumulates, factor=(1, 2, 3, 4)), copies=True, weight=4, families=("running",)
     ),

@@ -294,7 +294,7 @@ class Draft:
         least = {e.name: max(e.least, 2 if self.is_named and e.name in inputs else 0) for e in used}
         head = [f"func.func @f({', '.join(self._parameter(b) for b in self.buffers)}) {{"]
         number = ".0" if self.element.startswith("f") else ""
-        for name, value in (("zero", 0), ("two", 2), ("lowest", -1000)):
+        for name, value in (("zero", 0), ("one", 1), ("two", 2), ("lowest", -1000)):
             head.append(f"%{name} = arith.constant {value}{number} : {self.element}")
         sources = {e.name: _first_with(e.name, self.buffers) for e in used}
         axes = sorted({axis for _, axis in sources.values()})

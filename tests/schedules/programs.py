@@ -187,6 +187,13 @@ def _sum_and_largest(d: Draft, a: Sequence[str], b: Sequence[str]) -> list[str]:
     return [d.op("add", a[0], b[0]), d.op("max", a[1], b[1])]
 
 
+def _at_largest(d: Draft, a: Sequence[str], b: Sequence[str]) -> list[str]:
+    """The largest first number, and the sum of the second ones that come with it: a sum relative to a maximum."""
+    largest = d.op("max", a[0], b[0])
+    first = d.op("mul", a[1], d.select("eq", a[0], largest, "%one", "%zero"))
+    return [largest, d.op("add", first, d.op("mul", b[1], d.select("eq", b[0], largest, "%one", "%zero")))]
+
+
 def _sums(d: Draft, a: Sequence[str], b: Sequence[str]) -> list[str]:
     """Two sums, and the larger of the third numbers."""
     return [d.op("add", a[0], b[0]), d.op("add", a[1], b[1]), d.op("max", a[2], b[2])]
@@ -202,6 +209,7 @@ _TOGETHER = {
     "larger": (_larger, (-1000, -1000), False),
     "sum and largest": (_sum_and_largest, (0, -1000), False),
     "sums": (_sums, (0, 0, -1000), False),
+    "at the largest": (_at_largest, (-1000, 0), False),
     "last": (_last, (0, 0), True),
 }
 """What is written, the identity, and whether it runs in order only."""

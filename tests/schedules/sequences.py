@@ -45,6 +45,7 @@ SELDOM = {
     "fuse_epilogue": ("epilogue",),
     "hoist": ("rows", "branches"),
     "insert_barriers": ("kernel",),
+    "lift": ("tuples",),
     "reuse_buffers": ("chain",),
     "reverse_compute_inline": ("chain",),
     "rfactor": ("blocked",),

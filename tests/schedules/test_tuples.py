@@ -10,7 +10,16 @@ from programs import draw_program
 from sampling import seeds
 from sequences import Reference, draw_schedule
 
-SCHEDULED = ("rfactor", "privatise", "vectorize", "split", "reorder", "decompose_reduction", "tree_reduce")
+SCHEDULED = (
+    "lift",
+    "rfactor",
+    "privatise",
+    "vectorize",
+    "split",
+    "reorder",
+    "decompose_reduction",
+    "tree_reduce",
+)
 """Primitives that random schedules of tuples get to."""
 
 

@@ -228,6 +228,10 @@ class StepMethods:
             """Compute a softmax of rows and the product that uses it block by block of the rows."""
             ...
 
+        def lift(self, loop: Place) -> Handle:
+            """Reduce tuples base by base: first the bases, then the sums that are relative to them."""
+            ...
+
         def cache_read(
             self,
             buffer: Place,

@@ -291,6 +291,10 @@ def ufunc_method(
         # Unlike np.sum, the methods reduce the first axis by default.
         arguments = [*args, _FIRST] if len(args) == 1 and "axis" not in kwargs else args
         return invoke(graph, name, getattr(reductions, reduction), arguments, kwargs)
+    if method == "reduce" and ufunc in (np.logaddexp, np.logaddexp2):
+        from ..statistics.log_sums import reduce_by
+
+        return invoke(graph, name, reduce_by(ufunc), args, kwargs)
     from ..statistics.scans import accumulate, reduce
 
     if method == "reduce" and ufunc.nin == 2 and ufunc.nout == 1:

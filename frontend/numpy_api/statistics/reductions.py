@@ -42,6 +42,10 @@ _UFUNCS = {
 _ON_BOOL = {"add": "or", "multiply": "and"}
 
 
+ALL_AXES = ("inside loops only reductions over all axes are supported", "reduce a slice: a[i, :].sum()")
+"""The message where others are asked for, and its hint."""
+
+
 def axes_of(graph: Graph, value: Value, axis: Value | None) -> tuple[int, ...]:
     rank = len(extents_of(value))
     request: Any = static(graph, axis, "axis")
@@ -142,11 +146,7 @@ def _reduce_elements(
     assert graph.island is not None
     extents = extents_of(value)
     if len(axes) != len(extents) or keep:
-        raise graph.error(
-            UnsupportedError,
-            "inside loops only reductions over all axes are supported",
-            "reduce a slice: a[i, :].sum()",
-        )
+        raise graph.error(UnsupportedError, *ALL_AXES)
     if not isinstance(value, Array | Lazy) or not extents:
         return copy(graph, value, dtype)
     return graph.island.reduce(combiner, value, dtype)

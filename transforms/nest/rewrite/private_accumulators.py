@@ -199,14 +199,14 @@ def is_written(buffer: SSAValue, loop: ForOp) -> bool:
     while current is not None:
         earlier = current.prev_op
         while earlier is not None:
-            if any(isinstance(op, StoreOp) and _sets_all(op, buffer, earlier) for op in earlier.walk()):
+            if any(isinstance(op, StoreOp) and sets_all(op, buffer, earlier) for op in earlier.walk()):
                 return True
             earlier = earlier.prev_op
         current = current.parent_op()
     return False
 
 
-def _sets_all(store: StoreOp, buffer: SSAValue, scope: Operation) -> bool:
+def sets_all(store: StoreOp, buffer: SSAValue, scope: Operation) -> bool:
     """Whether `store` sets every element of `buffer` while `scope` runs."""
     if store.memref is not buffer or store.where is not None or store.mask is not None:
         return False

@@ -39,6 +39,7 @@ from ..refusals import optional, unless_refused
 from ..strategies import Strategy, first_of
 from .recurrences import is_recurrence, jam_rows
 from .reductions import block_rows, column_sums_in, has_many_rows, jam_sums, share_reduction
+from .row_functions import functions_of_rows
 from .row_programs import fetch_rows, rows_of
 from .scans import block_long_scan, fetch_blocks, has_lanes, is_long_scan, scan_in_lanes, scan_in_waves
 from .strips import make_strips, strip_of
@@ -306,6 +307,16 @@ def _in_strips(nest: Nest) -> bool:
     return True
 
 
+def _functions_apart(nest: Nest) -> bool:
+    """Schedule rows, and what is computed of their results, one after the other."""
+    parts = functions_of_rows(nest.loop, nest.machine.steps)
+    if parts is None:
+        return False
+    for part in parts:
+        schedule_nest(part, nest.machine, nest.for_threads, nest.in_parts)
+    return True
+
+
 def _loop_by_loop(nest: Nest) -> bool:
     loop, machine, steps, for_threads = nest.loop, nest.machine, nest.machine.steps, nest.for_threads
     if nest.is_parallel and not _is_better_shared_inside(loop, nest.dependences):
@@ -475,6 +486,12 @@ NESTS = (
         "nests that read a matrix down its columns",
         _in_strips,
         lambda nest: strip_of(nest.band) is not None,
+    ),
+    Strategy(
+        "functions of short rows",
+        "logarithms and the like of the results of rows",
+        _functions_apart,
+        lambda nest: nest.is_parallel,
     ),
     Strategy("loop by loop", "all others: a loop for threads, the loops in it each by itself", _loop_by_loop),
 )

@@ -26,6 +26,7 @@ What is done to a nest, from the outside in, wherever the primitives find it leg
   with its length.
 * A long reduction is done in parts, a number of them that depends on extents alone, by threads, and sums of columns a
   few rows at a time (cpu/reductions.py).
+* Reductions of tuples are done base by base, those of many terms a part at a time (patterns/tuples.py).
 * A sum of a big array and the squares around its mean are taken a part at a time (moments.py).
 * A product of matrices is computed in tiles of sums that stay in registers (patterns/products.py);
   with few rows, columns or terms memory is the limit, and the big matrix is read once, where it is (skinny_products.py).
@@ -66,6 +67,7 @@ from ....analysis.nest.sets.dependence import Dependences
 from ....dialects.diagnostic import fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp
 from ...nest.mapping.parallel import why_not_parallel
+from ..patterns.tuples import has_tuples, lift_tuples
 from ..refusals import never_refused, optional
 from ..strategies import Strategy, first_of
 from .vectors import DEFAULT, Machine, joined_neighbours, outermost_loops, schedule_innermost
@@ -83,6 +85,8 @@ def _schedule_nests(function: FuncOp, machine: Machine) -> None:
         from .reductions import in_turn
         from .streams import has_big_arrays
 
+        if has_tuples(function):
+            optional(partial(lift_tuples, function, machine.steps, machine.cpu.l2_bytes))
         optional(partial(schedule_sums_of_products, function, machine))
         if has_big_arrays(function, machine.cpu):
             from .moments import do_moments_in_parts

@@ -77,6 +77,7 @@ from ...nest.loops.reorder import reorder, why_not_reorder
 from ...nest.loops.split import split, why_not_split
 from ...nest.mapping.bind import bind
 from ...nest.rewrite.steps import UNRECORDED, Steps
+from ..patterns.tuples import has_tuples, lift_tuples
 from ..refusals import never_refused, optional, unless_refused
 from ..strategies import Strategy, first_of
 from .attention import schedule_attention
@@ -128,6 +129,8 @@ def schedule_function(
 
 
 def _schedule_function(function: FuncOp, block: int, steps: Steps, gpu: Gpu) -> None:
+    if has_tuples(function):
+        optional(lambda: lift_tuples(function, steps))
     # both of its products are those of tensor cores
     optional(lambda: schedule_attention(function, gpu, steps, narrow=True))
     optional(lambda: schedule_tensor_cores(function, gpu, steps))
