@@ -45,6 +45,7 @@ from .builder import Builder
 from .control.snapshots import Bound, ask_for_snapshots
 from .forward import Forward
 from .islands.primal import may_stop
+from .linearity import not_linear
 from .opened import opened
 from .replays import drop_calls
 from .reverse import Reverse
@@ -138,6 +139,13 @@ class _Expansion:
             )
         if not isinstance(op, VjpOp | JvpOp):
             return self._expand_one(op, rule, function)
+        if isinstance(op, VjpOp) and (at := not_linear(rule, op.wrt_indices, op.of_indices)) is not None:
+            raise fail(
+                op,
+                "a rule of nt.custom_jvp is not linear in the tangents: reverse mode cannot transpose it",
+                hint="write the tangent as a sum of products with the tangents, or give the function nt.custom_vjp",
+                notes=[(at, "this is not linear in them")],
+            )
         self._transposed.append(name)
         self._expand_one(op, rule, function)
         self._transposed.pop()

@@ -70,3 +70,25 @@ func.func @captured(%x: tensor<f64>) -> tensor<f64> {
   %t = nt.vjp replay @g(%x, %x : tensor<f64>, tensor<f64>) cotangents(%x : tensor<f64>) wrt [1] of [0] -> (tensor<f64>)
   func.return %t : tensor<f64>
 }
+
+// -----
+
+func.func private @f.jvp(%x: tensor<4xf64>, %t: tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>) {
+  %y = nt.sin %x : tensor<4xf64>
+  // expected-note @below {{this is not linear in them}}
+  %d = nt.multiply %t, %t : tensor<4xf64>
+  func.return %y, %d : tensor<4xf64>, tensor<4xf64>
+}
+func.func private @g(%x: tensor<4xf64>) -> tensor<4xf64> {
+  // expected-error @below {{a rule of nt.custom_jvp is not linear in the tangents: reverse mode cannot transpose it}}
+  %y = nt.composite "f"(%x : tensor<4xf64>) attributes {nt.jvp_rule = @f.jvp} -> tensor<4xf64> {
+  ^bb0(%a: tensor<4xf64>):
+    %s = nt.sin %a : tensor<4xf64>
+    nt.yield %s : tensor<4xf64>
+  }
+  func.return %y : tensor<4xf64>
+}
+func.func @reverse(%x: tensor<4xf64>) -> tensor<4xf64> {
+  %g = nt.vjp replay @g(%x : tensor<4xf64>) cotangents(%x : tensor<4xf64>) wrt [0] of [0] -> (tensor<4xf64>)
+  func.return %g : tensor<4xf64>
+}
