@@ -43,6 +43,7 @@ from ...analysis.machine import LINE_BYTES
 from ...analysis.nest.buffers import element_bytes, strides_of
 from ...analysis.nest.kernels.combiners import VECTOR_KINDS, combiner_op, identities
 from ...analysis.nest.kernels.vector_forms import Obstacle, no_vector_form, varies, varying_in
+from ...analysis.nest.loop_structure import is_in_rounds
 from ...analysis.nest.sets.domains import DIVISIONS, Domain, domain_of, may_be_undefined
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import LoweringError, fail
@@ -76,14 +77,16 @@ class VectorLoop:
         """What copies of a loop store to neighbours: stored when all of it is there."""
 
     def lower(self) -> None:
-        """Lower the loop; where it may have no iteration, what its lanes share is guarded."""
+        """Lower the loop. Where it may have no iteration it is guarded if its lanes share an element, or if a loop is around
+        it: masks without a lane cost as much as whole vectors, say in the rest of each row."""
         if (found := self.obstacle()) is not None:
             raise self._refusal(found)
         lanes = self.lanes
         lanes.enter()
         if lanes.is_empty:
             return
-        if lanes.may_be_empty and any(self._is_shared_access(op) for op in self.loop.body.walk()):
+        shares = any(self._is_shared_access(op) for op in self.loop.body.walk())
+        if lanes.may_be_empty and (shares or is_in_rounds(self.loop)):
             lanes.is_known_nonempty = True
             self.body.branch(lanes.nonempty(), (), self._members)
             return

@@ -1,5 +1,6 @@
 """Sums over columns, and what is computed of them for every element: stored for all columns first where it is slow."""
 
+import nestor as nt
 import numpy as np
 import pytest
 
@@ -56,3 +57,28 @@ def of_two_axes(x):
 )
 def test_against_numpy(program, dynamic):
     agrees(program, X, tolerance=1e-12, dynamic=dynamic)
+
+
+def over_three_axes(x):
+    mean = x.mean(axis=(0, 1, 2))
+    centred = x - mean
+    return centred / np.sqrt((centred * centred).mean(axis=(0, 1, 2)) + 1e-5), mean
+
+
+def test_one_program_of_unknown_extents_for_rows_of_any_length():
+    """Rests of rows that are empty, and ones that are all there is; few and many rows, none, and one channel."""
+    compiled = nt.jit(over_three_axes, dynamic=True)
+    for shape in (
+        (2, 3, 5, 64),
+        (2, 3, 5, 65),
+        (3, 2, 2, 7),
+        (13, 17, 11, 64),
+        (13, 17, 11, 100),
+        (1, 2, 1, 1),
+        (2, 2, 0, 3),
+    ):
+        x = np.random.default_rng(0).standard_normal(shape)
+        with np.errstate(all="ignore"):
+            expected = over_three_axes(x) if x.size else (np.empty(shape), np.full(shape[-1:], np.nan))
+        for found, wanted in zip(compiled(x), expected, strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-12)

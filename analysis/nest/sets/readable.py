@@ -19,7 +19,7 @@ from ....dialects.affine_text import print_bound, print_indices, print_where
 from ....dialects.diagnostic import op_location
 from ....dialects.nest import BIND_AXES, AllocOp, ForOp
 from ..loop_structure import loops_in
-from ..values.extent_keys import extent_key, value_key
+from ..values.extent_keys import Product, extent_key, value_key
 from .accesses import READ, UPDATE, Access
 
 
@@ -57,6 +57,9 @@ class NestText:
     def _wanted(self, value: SSAValue, key: object) -> str:
         if isinstance(key, str):
             return key
+        if isinstance(key, Product):
+            names = [self._wanted(value, factor) for factor, power in key.powers for _ in range(power)]
+            return " * ".join([*([] if key.number == 1 else [str(key.number)]), *sorted(names)])
         if isinstance(key, tuple):
             buffer, axis = key
             return f"dim({self.name(buffer)}, {axis})"

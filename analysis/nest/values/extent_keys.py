@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping
+from math import prod
 from typing import NamedTuple
 
 from xdsl.dialects import arith, memref
@@ -10,6 +12,7 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
     DictionaryAttr,
+    IndexType,
     MemRefType,
     StringAttr,
 )
@@ -22,7 +25,7 @@ from ....dialects.nest import AllocOp
 
 
 def extent_key(buffer: SSAValue, axis: int) -> Hashable:
-    """What the extent of a buffer's axis is: a number, a name of `nest.dims`, or an opaque key.
+    """What the extent of a buffer's axis is: a number, a name of `nest.dims`, a `Product`, or an opaque key.
 
     Equal keys are equal extents.
     """
@@ -37,6 +40,11 @@ def extent_key(buffer: SSAValue, axis: int) -> Hashable:
     if isinstance(owner, AllocOp):
         position = sum(extent == DYNAMIC_INDEX for extent in buffer.type.get_shape()[:axis])
         return value_key(owner.sizes[position])
+    if isinstance(owner, memref.CollapseShapeOp):
+        axes = owner.reassociation.data[axis].data  # pyright: ignore[reportAttributeAccessIssue]
+        product = _product(extent_key(owner.src, one.value.data) for one in axes)
+        if product is not None:
+            return product
     return (buffer, axis)
 
 
@@ -52,7 +60,38 @@ def value_key(value: SSAValue) -> Hashable:
         type = owner.source.type
         if axis is not None and isinstance(type, MemRefType) and 0 <= axis < type.get_num_dims():
             return extent_key(owner.source, axis)
+    if isinstance(owner, arith.MuliOp) and isinstance(value.type, IndexType):
+        product = _product(value_key(operand) for operand in owner.operands)
+        if product is not None:
+            return product
     return value
+
+
+class Product(NamedTuple):
+    """The key of a product of extents, as loops that were made one run: `number` times powers of other keys."""
+
+    number: int
+    powers: frozenset[tuple[Hashable, int]]
+
+
+def _product(keys: Iterable[Hashable]) -> Hashable | None:
+    """The key of a product; None where a factor is not known to be an extent, and so not to be negative."""
+    number, powers = 1, Counter[Hashable]()
+    for key in keys:
+        if isinstance(key, Product):
+            number *= key.number
+            powers.update(dict(key.powers))
+        elif isinstance(key, int) and key >= 0:
+            number *= key
+        elif isinstance(key, str | tuple):
+            powers[key] += 1
+        else:
+            return None
+    if number == 0 or not powers:
+        return number
+    if number == 1 and powers.total() == 1:
+        return next(iter(powers))
+    return Product(number, frozenset(powers.items()))
 
 
 def strip_casts(value: SSAValue) -> SSAValue:
@@ -129,6 +168,16 @@ def _is_input(attributes: DictionaryAttr) -> bool:
 _OUT = StringAttr("out")
 
 
+def _facts_of_product(key: Product, inputs: Inputs) -> Facts:
+    factors = [facts_of(factor, inputs) or NO_FACTS for factor, power in key.powers for _ in range(power)]
+    mosts = [known.most for known in factors]
+    return Facts(
+        key.number * prod(known.least for known in factors),
+        None if None in mosts else key.number * prod(most for most in mosts if most is not None),
+        key.number * prod(known.multiple for known in factors),
+    )
+
+
 def least_extent(key: Hashable, inputs: Inputs) -> int | None:
     """The least that the extent called `key` can be, None when the key is that of another value."""
     known = facts_of(key, inputs)
@@ -139,4 +188,6 @@ def facts_of(key: Hashable, inputs: Inputs) -> Facts | None:
     """What is known of the extent called `key`, None when the key is that of another value."""
     if isinstance(key, str):
         return inputs.get(key, NO_FACTS)
+    if isinstance(key, Product):
+        return _facts_of_product(key, inputs)
     return NO_FACTS if isinstance(key, tuple) else None

@@ -276,6 +276,24 @@ func.func @only_masked(%x: memref<?xf32>, %y: memref<?xf32>, %n: index) {
   func.return
 }
 
+// In a loop it needs one: masks without a lane would cost each row as much as whole vectors.
+// CHECK-LABEL: func.func @rest_of_rows(
+// CHECK:       scf.for
+// CHECK:       [[SOME:%.*]] = arith.cmpi sgt, [[REST:%.*]], %c0
+// CHECK-NEXT:  scf.if [[SOME]] {
+// CHECK:       vector.create_mask [[REST]] : vector<8xi1>
+// CHECK:       vector.maskedload %x
+// CHECK:       vector.maskedstore
+func.func @rest_of_rows(%x: memref<?x?xf32>, %y: memref<?x?xf32>, %n: index, %m: index) {
+  nest.for "i" %i = 0 to %n {
+    nest.for "j" %j = 0 to %m mod 8 vectorized(8) {
+      %a = nest.load %x[%i, %j] : memref<?x?xf32>
+      nest.store "y" %a, %y[%i, %j] : memref<?x?xf32>
+    }
+  }
+  func.return
+}
+
 // A sum of all lanes: those outside the domain hold -0.0, which changes no sum; none is no update.
 // CHECK-LABEL: func.func @sum(
 // CHECK:       [[NEUTRAL:%.*]] = arith.constant dense<-0.000000e+00> : vector<16xf32>

@@ -138,3 +138,52 @@ func.func @never(%c: memref<0x3xf32>) {
   }
   func.return
 }
+
+// -----
+
+// An axis of a view is one of the buffer, or a product of several: so three extents that only the run knows become one.
+// CHECK-LABEL: @flat_rows
+// CHECK: [[X:%\S+]] = memref.collapse_shape %x {{.*}} : memref<?x?x?xf32> into memref<?xf32>
+// CHECK: nest.for "i_k" [[K:%\S+]] =
+// CHECK-NEXT: nest.load [[X]]{{\[}}[[K]]]
+func.func @flat_rows(%x: memref<?x?x?xf32> {nest.dims = ["n", "m", "l"]}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %n = memref.dim %x, %c0 : memref<?x?x?xf32>
+  %m = memref.dim %x, %c1 : memref<?x?x?xf32>
+  %l = memref.dim %x, %c2 : memref<?x?x?xf32>
+  %nm = arith.muli %n, %m : index
+  %v = memref.collapse_shape %x [[0, 1], [2]] : memref<?x?x?xf32> into memref<?x?xf32>
+  nest.for "i" %i = 0 to %nm {
+    nest.for "k" %k = 0 to %l {
+      %a = nest.load %v[%i, %k] : memref<?x?xf32>
+      nest.store "x" %a, %v[%i, %k] : memref<?x?xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+// CHECK-LABEL: @flat_columns
+// CHECK: [[X:%\S+]] = memref.collapse_shape %x {{.*}} : memref<?x?x?xf32> into memref<?xf32>
+// CHECK: nest.for "i_k" [[K:%\S+]] =
+// CHECK-NEXT: nest.load [[X]]{{\[}}[[K]]]
+func.func @flat_columns(%x: memref<?x?x?xf32> {nest.dims = ["n", "m", "l"]}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %n = memref.dim %x, %c0 : memref<?x?x?xf32>
+  %m = memref.dim %x, %c1 : memref<?x?x?xf32>
+  %l = memref.dim %x, %c2 : memref<?x?x?xf32>
+  %lm = arith.muli %l, %m : index
+  %v = memref.collapse_shape %x [[0], [1, 2]] : memref<?x?x?xf32> into memref<?x?xf32>
+  nest.for "i" %i = 0 to %n {
+    nest.for "k" %k = 0 to %lm {
+      %a = nest.load %v[%i, %k] : memref<?x?xf32>
+      nest.store "x" %a, %v[%i, %k] : memref<?x?xf32>
+    }
+  }
+  func.return
+}
