@@ -383,6 +383,7 @@ class _Lowering:
         )
         overlapping.append(buffer)
         self.buffers[position] = buffer
+        self.graph.shapes.append(extents)
         return buffer
 
     def _extents(self, argument: ArgumentType) -> Extents:

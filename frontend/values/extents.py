@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from math import gcd, lcm
+from typing import NamedTuple
 
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
@@ -77,6 +78,13 @@ class Atom:
         while atom.parent is not None:
             atom = atom.parent
         return atom
+
+
+class Factors(NamedTuple):
+    """An integer that is a product: of a number and of atoms."""
+
+    number: int
+    atoms: tuple[Atom, ...]
 
 
 @dataclass(frozen=True)

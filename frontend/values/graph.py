@@ -32,7 +32,7 @@ from ...dialects.ext.arith import NO_OVERFLOW
 from ...dialects.nt.expand import Emitter
 from ...dialects.nt.types import BY_NAME
 from ..interface.errors import IndexRangeError, Stopped, UnsupportedError
-from .extents import Affine, Assumptions, Atom
+from .extents import Affine, Assumptions, Atom, Factors
 from .language import Language
 from .values import Array, Buffer, Extents
 
@@ -128,6 +128,10 @@ class Graph:
         self.checked: set[Any] = set()
         """Checks of arguments that have been made, and the blocks they are in (`integer_ranges.py`); flags of names that
         have been checked, and where."""
+        self.shapes: list[Extents] = []
+        """The extents of the arguments that are arrays."""
+        self.products: dict[SSAValue, Factors] = {}
+        """Products of extents, and what they are products of (`overflow.py`)."""
         self.run_integers: dict[Hashable, list[Atom]] = {}
         """Numbers that only the run knows, as the integers that indices and extents are made of (`indices.py`)."""
         self.entered: list[str] = []

@@ -8,12 +8,15 @@
 
 A result that wrapped is a multiple of 2**64 away from the true one, which rounding is not. Checked is what may not fit by
 the bounds of its operands, and is in no loop and no branch, or multiplies a variable that its loop carries. Other
-arithmetic of loops, that of indices above all, stays free of checks.
+arithmetic of loops, that of indices above all, stays free of checks; so do products of extents of one argument, which
+NumPy makes no array of if they do not fit: a check would keep the sums on both sides of a mean apart.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
+from math import prod
 
 from xdsl.dialects import arith, cf
 from xdsl.dialects import math as xdsl_math
@@ -25,11 +28,11 @@ from ...dialects.nest import LoadOp
 from ...dialects.nt import ELEMENTWISE
 from ...dialects.nt.expand import Emitter
 from ..interface.errors import RangeError
-from .extents import Affine
+from .extents import Affine, Atom, Factors
 from .graph import Graph
 from .integer_ranges import bounds
 from .tensors import to_scalar
-from .values import Index, Scalar, Static, Tensor, Value
+from .values import Extents, Index, Scalar, Static, Tensor, Value
 
 LARGEST_EXTENT = 1 << 48
 """Maximum extent: no memory holds more elements."""
@@ -65,6 +68,8 @@ def check_arithmetic(graph: Graph, name: str, operands: Sequence[Value], result:
         return
     if not graph.is_straight and (name not in _GROWING or not any(map(_is_carried, operands))):
         return
+    if name == "multiply" and _counts_elements(graph, operands, result):
+        return
     values = [_integer(graph, o) for o in operands]
     combine = _RANGES.get(name)
     if combine is not None:
@@ -80,6 +85,38 @@ def check_arithmetic(graph: Graph, name: str, operands: Sequence[Value], result:
                 return _require(graph, _is_multiplied(emitter, value, int(factor.value)))
     floats = [emitter.op(arith.SIToFPOp, (v,), f64) for v in values]
     _check(graph, emitter, _integer(graph, result), exact(emitter, *floats))
+
+
+def _counts_elements(graph: Graph, operands: Sequence[Value], result: Tensor | Scalar) -> bool:
+    """Whether a product is of axes of one argument, each at most once."""
+    number, atoms = 1, Counter[Atom]()
+    for operand in operands:
+        factors = _factors(graph, operand)
+        if factors is None:
+            return False
+        number *= factors.number
+        atoms.update(factors.atoms)
+    graph.products[result.ssa] = Factors(number, tuple(atoms.elements()))
+    return any(_is_part(number, atoms, extents) for extents in graph.shapes)
+
+
+def _factors(graph: Graph, value: Value) -> Factors | None:
+    """The number and the extents that a value is the product of."""
+    if isinstance(value, Tensor | Scalar):
+        known = graph.products.get(value.ssa)
+        return known and Factors(known.number, tuple([atom.root() for atom in known.atoms]))
+    affine = value.affine if isinstance(value, Index) else None
+    if affine is None or affine.constant or len(affine.terms) != 1:
+        return None
+    ((atom, number),) = affine.terms
+    return Factors(number, (atom.root(),)) if number > 0 and atom.root().dim is not None else None
+
+
+def _is_part(number: int, atoms: Counter[Atom], extents: Extents) -> bool:
+    """Whether a product is at most that of the extents that are not 0."""
+    single = [extent.terms[0][0].root() for extent in extents if extent.terms]
+    known = prod(extent.constant for extent in extents if not extent.terms and extent.constant)
+    return number <= known and atoms <= Counter(single)
 
 
 def _is_carried(value: Value) -> bool:

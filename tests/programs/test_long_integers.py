@@ -266,3 +266,43 @@ def test_such_arguments_of_what_is_made_of_a_function(tmp_path):
     for program in (compiled, nt.load(tmp_path / "f.nestor")):
         with pytest.raises(nt.NestorError, match="not of the types it was compiled for"):
             program(x, 2**70)
+
+
+def elements(x, y):
+    return x.shape[0] * x.shape[1] * x.shape[2], x.size
+
+
+def elements_of_two(x, y):
+    return x.shape[0] * x.shape[1] * y.shape[0]
+
+
+def twice_an_axis(x, y):
+    return x.shape[0] * x.shape[2] * x.shape[0]
+
+
+def bytes_of_all(x, y):
+    return x.shape[0] * x.shape[1] * x.shape[2] * 16
+
+
+def test_elements_of_an_argument_are_counted_without_a_check():
+    """NumPy makes no array of so many; of two arrays, of one axis twice, and of more than elements there may be."""
+    x, y = np.broadcast_to(np.int8(1), (2**21, 2**20, 2**21)), np.broadcast_to(np.int8(1), 2**30)
+    small = np.zeros((3, 4, 5), np.int8), np.zeros(6, np.int8)
+    for function, checks in ((elements, 0), (elements_of_two, 1), (twice_an_axis, 1), (bytes_of_all, 1)):
+        compiled = nt.jit(function, dynamic=True)
+        text = compiled.lower(*small).as_text("nt")
+        assert text.count("cf.assert") == checks, (function.__name__, text)
+        np.testing.assert_equal(compiled(*small), function(*small))
+        assert exact_or_refused(function, x, y, compiled=compiled) == (checks == 0), function.__name__
+
+
+def statistics(x):
+    return x - x.mean(axis=(0, 2)), x.mean()
+
+
+def test_a_mean_over_several_axes_has_no_check():
+    compiled = nt.jit(statistics, dynamic=True)
+    x = np.random.default_rng(0).random((3, 4, 4))
+    assert "cf.assert" not in compiled.lower(x).as_text("nt")
+    for found, wanted in zip(compiled(x), statistics(x), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-13)
