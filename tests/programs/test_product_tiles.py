@@ -133,3 +133,22 @@ def test_what_is_before_and_after_is_part_of_the_tiles():
     made = [line for line in lines if "nest.alloc" in line]
     assert len(made) == 3 and not any("120x208" in line or "208x40xf32" in line for line in made)
     same(nt.jit(fused)(*arguments), fused(*arguments))
+
+
+def stacked_layer(a, b, bias, c):
+    return np.maximum(a @ b + bias, 0) @ c + a
+
+
+@pytest.mark.parametrize("extents", [{0: "batch"}, {0: "batch", 1: "positions"}])
+def test_rows_of_a_batch_of_unknown_size_are_summed_up_in_registers(extents):
+    """The rows of a result are a multiple of one unknown extent, or the product of two."""
+    width, wide = 40, 70
+    b, bias, c = numbers(1, width, wide), numbers(2, wide), numbers(3, wide, width)
+    layer_ = nt.jit(stacked_layer, dynamic={"a": extents})
+    positions = (18,) if len(extents) == 1 else (18, 1, 5)
+    for batch in (4, 2, 1, 9, 0, 3):
+        for count in positions:
+            a = numbers(batch, batch, count, width)
+            np.testing.assert_array_equal(layer_(a, b, bias, c), stacked_layer(a, b, bias, c))
+    schedule = str(layer_.lower(numbers(0, 4, 18, width), b, bias, c).schedule())
+    assert schedule.count("schedule.cache_write") == 2, schedule

@@ -23,7 +23,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ....dialects.affine import AffineList
 from ....dialects.nest import ForOp, IfOp
 from ..loop_structure import enclosing_function, enclosing_loops, is_inside
-from ..values.extent_keys import extent_key, least_extent
+from ..values.extent_keys import extent_key
 from ..values.scalar_facts import formula
 from .accesses import READ, Access
 from .domains import LoadGuards
@@ -63,10 +63,7 @@ class _Body(System):
             return str(key)
         if isinstance(key, SSAValue):
             return self.name(key, "")
-        if key not in self._names:
-            self._names[key] = f"v{len(self._names)}"
-            self.require(f"{self._names[key]} >= {least_extent(key, self._input_dims)}")
-        return self._names[key]
+        return self.extent_name(key)
 
     def name_all(self, values: Iterable[SSAValue], instance: str) -> tuple[dict[str, Hashable], list[str]]:
         """Name `values`; the names that belong to this instance alone, and what is known about them.

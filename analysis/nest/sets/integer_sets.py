@@ -27,7 +27,7 @@ from xdsl.ir.affine import (
 from ....dialects.affine import AffineList, constant_of
 from ....dialects.nest import ForOp, IfOp, IndexOp
 from ..loop_structure import enclosing_function, enclosing_loops, is_inside
-from ..values.extent_keys import extent_key, facts_of, input_dims, value_key
+from ..values.extent_keys import Product, extent_key, facts_of, input_dims, linear_key, value_key
 
 if TYPE_CHECKING:
     import islpy as isl
@@ -230,13 +230,20 @@ class System:
             return {"": key}
         if isinstance(key, SSAValue):
             return self.variable(key, instance)
+        return {self.extent_name(key): 1}
+
+    def extent_name(self, key: Hashable) -> str:
+        """The variable for an unknown extent."""
         if key not in self._names:
             name = self._names[key] = f"v{len(self._names)}"
             self._require_extent(key, name)
-        return {self._names[key]: 1}
+        return self._names[key]
 
     def _require_extent(self, key: Hashable, name: str) -> None:
         """What is known of an unknown extent."""
+        if isinstance(key, Product) and (multiple := linear_key(key)) is not None:
+            number, one = multiple
+            self.require_zero({name: 1, self.extent_name(one): -number})
         known = facts_of(key, self._input_dims)
         assert known is not None
         self.require_not_negative({name: 1, "": -known.least})
@@ -255,7 +262,7 @@ class System:
 
     def _describe(self, value: SSAValue, key: Hashable, name: str, instance: str) -> None:
         owner = value.owner
-        if isinstance(owner, memref.DimOp):
+        if isinstance(owner, memref.DimOp) or isinstance(key, Product):
             self._require_extent(key, name)
         elif isinstance(owner, Block):
             loop = owner.parent_op()

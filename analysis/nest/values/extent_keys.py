@@ -18,8 +18,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr
 
-from ....dialects.affine import AffineList, constant_of
+from ....dialects.affine import AffineList, constant_of, linear_terms
 from ....dialects.attributes import DIMS, EXTENTS, ROLE
 from ....dialects.nest import AllocOp
 
@@ -94,6 +95,14 @@ def _product(keys: Iterable[Hashable]) -> Hashable | None:
     return Product(number, frozenset(powers.items()))
 
 
+def linear_key(key: Hashable) -> tuple[int, Hashable] | None:
+    """A key as a number of times another one; None for a product of several extents."""
+    if not isinstance(key, Product):
+        return 1, key
+    ((factor, power), *others) = key.powers
+    return (key.number, factor) if power == 1 and not others else None
+
+
 def strip_casts(value: SSAValue) -> SSAValue:
     """The value that `value` is a copy of: conversions between `index` and `i64` change nothing."""
     owner = value.owner
@@ -107,12 +116,19 @@ def strip_casts(value: SSAValue) -> SSAValue:
 
 
 def bound_key(bound: AffineList) -> Hashable:
-    """The key of a bound that is one value or one constant; None for any other."""
+    """The key of a bound that is one value or one constant, or a multiple of an extent; None for any other."""
     constants = bound.constants()
     if constants is not None:
         return constants[0] if len(constants) == 1 else None
-    value = bound.single_value()
-    return None if value is None else value_key(value)
+    if (value := bound.single_value()) is not None:
+        return value_key(value)
+    terms, constant = linear_terms(bound.exprs[0]) if len(bound) == 1 else ({}, 0)
+    if constant or len(terms) != 1:
+        return None
+    ((atom, factor),) = terms.items()
+    if not isinstance(atom, AffineDimExpr):
+        return None
+    return _product((factor, value_key(bound.operands[atom.position])))
 
 
 def _declared_dims(buffer: SSAValue) -> ArrayAttr | None:

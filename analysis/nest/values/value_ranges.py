@@ -29,7 +29,7 @@ from xdsl.ir.affine import AffineDimExpr
 from ....dialects.affine import AffineList, linear_terms
 from ....dialects.attributes import ROLE
 from ....dialects.nest import AllocOp, ForOp, IfOp, IndexOp, LoadOp, StoreOp
-from .extent_keys import input_dims, least_extent, value_key
+from .extent_keys import input_dims, least_extent, linear_key, value_key
 from .range_rules import RULES, bits_of, range_of_constant, range_of_element, range_of_type
 from .symbolic_ranges import ANY, Bound, Leasts, Range, exactly
 
@@ -128,13 +128,18 @@ class ValueRanges:
             if total is None or factor < 0 or not isinstance(atom, AffineDimExpr):
                 return None
             key = value_key(expression.operands[atom.position])
-            total = None if isinstance(key, SSAValue) else total.plus(self._extent(key, factor))
+            extent = None if isinstance(key, SSAValue) else self._extent(key, factor)
+            total = None if extent is None else total.plus(extent)
         return total
 
-    def _extent(self, key: Hashable, factor: int = 1) -> Bound:
-        """A number, or an extent of a buffer, times `factor`."""
+    def _extent(self, key: Hashable, factor: int = 1) -> Bound | None:
+        """A number, or an extent of a buffer, times `factor`; None for a product of several."""
         if isinstance(key, int):
             return Bound(key * factor)
+        if (multiple := linear_key(key)) is None:
+            return None
+        number, key = multiple
+        factor *= number
         self.leasts[key] = least_extent(key, self._inputs) or 0
         return Bound(0, factor, key)
 
@@ -347,8 +352,8 @@ class ValueRanges:
             limits = range_of_type(value.type)
             return result if self._holds(limits, result) or bits_of(value.type) == 64 else limits
         key = value_key(value)
-        if not isinstance(key, SSAValue):
-            bound = self._extent(key)
+        bound = None if isinstance(key, SSAValue) else self._extent(key)
+        if bound is not None:
             return Range(self.leasts.get(key, bound.constant), bound)
         return range_of_type(value.type)
 

@@ -1,7 +1,16 @@
 """Keys of extents: equal keys are equal extents, a product of extents is one whichever way it was multiplied."""
 
 import pytest
-from nestor.analysis.nest.values.extent_keys import Facts, Product, extent_key, facts_of, value_key
+from nestor.analysis.nest.values.extent_keys import (
+    Facts,
+    Product,
+    bound_key,
+    extent_key,
+    facts_of,
+    linear_key,
+    value_key,
+)
+from nestor.dialects.affine import AffineList
 from xdsl.dialects import arith, memref
 
 from ..parsed import parse_module
@@ -64,3 +73,12 @@ def test_what_is_known_of_the_factors_is_known_of_the_product(values):
     inputs = {"n": Facts(2, 10, 2), "m": Facts(3, 100, 1), "l": Facts(2, None, 16)}
     assert facts_of(extent_key(values["w"], 0), inputs) == Facts(24, 4000, 8)
     assert facts_of(extent_key(values["v"], 1), inputs) == Facts(8, None, 64)
+
+
+def test_a_multiple_of_an_extent_is_that_of_a_view(values):
+    extent = AffineList.of(values["l"])
+    assert bound_key(extent.times(4)) == extent_key(values["v"], 1)
+    assert linear_key(extent_key(values["v"], 1)) == (4, "l") and linear_key("l") == (1, "l")
+    assert linear_key(value_key(values["nm"])) is None
+    assert bound_key(extent.add(1)) is None and bound_key(AffineList.of(values["k"]).times(4)) is None
+    assert bound_key(extent.times(-1)) is None
