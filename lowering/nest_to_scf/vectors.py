@@ -77,20 +77,26 @@ class VectorLoop:
         """What copies of a loop store to neighbours: stored when all of it is there."""
 
     def lower(self) -> None:
-        """Lower the loop. Where it may have no iteration it is guarded if its lanes share an element, or if a loop is around
-        it: masks without a lane cost as much as whole vectors, say in the rest of each row."""
+        """Lower the loop. Where it may have no iteration it is guarded if its lanes share an element, or if it is the rest of
+        a loop and runs for each row: masks without a lane cost as much as whole vectors."""
         if (found := self.obstacle()) is not None:
             raise self._refusal(found)
         lanes = self.lanes
         lanes.enter()
         if lanes.is_empty:
             return
-        shares = any(self._is_shared_access(op) for op in self.loop.body.walk())
-        if lanes.may_be_empty and (shares or is_in_rounds(self.loop)):
+        if lanes.may_be_empty and (
+            self._is_rest_in_rounds() or any(self._is_shared_access(op) for op in self.loop.body.walk())
+        ):
             lanes.is_known_nonempty = True
             self.body.branch(lanes.nonempty(), (), self._members)
             return
         self._members()
+
+    def _is_rest_in_rounds(self) -> bool:
+        """Whether it is what a split leaves over, inside a loop: often nothing. A piece at an edge has two bounds, and rarely
+        is empty."""
+        return len(self.loop.upper) == 1 and is_in_rounds(self.loop)
 
     def obstacle(self) -> Obstacle | None:
         """What in the loop has no vector form."""
