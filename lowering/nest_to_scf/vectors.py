@@ -77,8 +77,8 @@ class VectorLoop:
         """What copies of a loop store to neighbours: stored when all of it is there."""
 
     def lower(self) -> None:
-        """Lower the loop. Where it may have no iteration it is guarded if its lanes share an element, or if it is the rest of
-        a loop and runs for each row: masks without a lane cost as much as whole vectors."""
+        """Lower the loop. Where it may have no iteration it is guarded if its lanes share an element, or if it is the rest
+        of a loop and runs for each row: masks without a lane cost as much as whole vectors."""
         if (found := self.obstacle()) is not None:
             raise self._refusal(found)
         lanes = self.lanes
@@ -94,8 +94,8 @@ class VectorLoop:
         self._members()
 
     def _is_rest_in_rounds(self) -> bool:
-        """Whether it is what a split leaves over, inside a loop: often nothing. A piece at an edge has two bounds, and rarely
-        is empty."""
+        """Whether it is what a split leaves over, inside a loop: often nothing. A piece at an edge has two bounds, and is
+        rarely empty."""
         return len(self.loop.upper) == 1 and is_in_rounds(self.loop)
 
     def obstacle(self) -> Obstacle | None:
