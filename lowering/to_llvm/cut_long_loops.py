@@ -16,7 +16,8 @@ becomes
     }
 
 Only the outermost loops are cut, by an estimate of the work of an iteration: its operations times the trip counts of the
-loops in it, which are known, or values from outside, or taken to be `UNKNOWN_TRIPS`. A loop that ends within one piece
+loops in it, which are known, or computed from values from outside, or bounded by one of several upper bounds, or taken to be
+`UNKNOWN_TRIPS`. A loop that ends within one piece
 asks nobody. Parallel loops are cut into larger pieces, each shared by all threads; in parallel loops, and in functions
 that they call, nobody asks. A `while` asks after every so many rounds.
 """
@@ -157,9 +158,66 @@ def _trips(op: scf.ForOp | scf.ParallelOp, loop: Operation) -> int | tuple[SSAVa
     if known is not None:
         return known
     bounds = _bounds(op)
-    if all(_is_outside(value, loop) for value in bounds):
+    if all(_is_known_outside(value, loop) for value in bounds):
         return bounds
-    return UNKNOWN_TRIPS
+    return min(_most_trips(op), UNKNOWN_TRIPS)
+
+
+def _most_trips(op: scf.ForOp | scf.ParallelOp) -> int:
+    """How often a loop runs at most, by an upper bound that is the least of a constant and others; else `UNKNOWN_TRIPS`."""
+    lower, upper, step = _bounds(op)
+    first, size, work = constant_of(lower), constant_of(step), [upper]
+    ends: list[int] = []
+    while work:
+        value = work.pop()
+        if (end := constant_of(value)) is not None:
+            ends.append(end)
+        elif isinstance(value.owner, arith.MinSIOp):
+            work += value.owner.operands
+    if first is None or not size or not ends:
+        return UNKNOWN_TRIPS
+    return max(0, -(-(min(ends) - first) // size))
+
+
+_MOST_STEPS = 16
+"""Operations from values outside to a bound, at most."""
+
+_ANYWHERE = (
+    arith.ConstantOp,
+    arith.AddiOp,
+    arith.SubiOp,
+    arith.MuliOp,
+    arith.MinSIOp,
+    arith.MaxSIOp,
+    arith.IndexCastOp,
+)
+_BY_CONSTANTS = (
+    arith.DivUIOp,
+    arith.DivSIOp,
+    arith.FloorDivSIOp,
+    arith.CeilDivSIOp,
+    arith.RemUIOp,
+    arith.RemSIOp,
+)
+"""What may be computed where it is not needed: the second by constants that are not 0."""
+
+
+def _is_known_outside(value: SSAValue, loop: Operation) -> bool:
+    """Whether a value is one from outside of `loop`, or is computed from such by a few operations."""
+    work, seen = [value], 0
+    while work:
+        one = work.pop()
+        if _is_outside(one, loop):
+            continue
+        seen += 1
+        op = one.owner
+        is_plain = isinstance(op, _ANYWHERE) or (
+            isinstance(op, _BY_CONSTANTS) and (constant_of(op.operands[1]) or 0) > 0
+        )
+        if not is_plain or seen > _MOST_STEPS:
+            return False
+        work += op.operands  # pyright: ignore[reportAttributeAccessIssue]
+    return True
 
 
 def _is_outside(value: SSAValue, loop: Operation) -> bool:
@@ -199,6 +257,15 @@ class _Builder:
     def number(self, n: int) -> SSAValue:
         return self.add(arith.ConstantOp(IntegerAttr(n, INDEX)))
 
+    def outside(self, value: SSAValue, loop: Operation) -> SSAValue:
+        """A value, computed again where it is computed inside of `loop`; see `_is_known_outside`."""
+        if _is_outside(value, loop):
+            return value
+        op = value.owner
+        assert isinstance(op, Operation)
+        operands = [self.outside(operand, loop) for operand in op.operands]
+        return self.add(op.clone(value_mapper=dict(zip(op.operands, operands, strict=True))))
+
     def trips(self, lower: SSAValue, upper: SSAValue, step: SSAValue) -> SSAValue:
         """As many as there are, or one or two more."""
         count = self.add(arith.SubiOp(upper, lower))
@@ -232,7 +299,8 @@ def _cut_loop(op: scf.ForOp | scf.ParallelOp) -> bool:
         for factor, values in work.products:
             term = b.number(factor)
             for k in range(0, len(values), 3):
-                term = b.add(arith.MuliOp(term, b.trips(*values[k : k + 3])))
+                bounds = [b.outside(value, op) for value in values[k : k + 3]]
+                term = b.add(arith.MuliOp(term, b.trips(*bounds)))
             total = b.add(arith.AddiOp(total, term))
         count = b.add(
             arith.MaxSIOp(b.add(arith.DivSIOp(b.number(piece), _positive(b, total))), b.number(fewest))

@@ -12,8 +12,12 @@
 
 A machine foresees accesses within a page. A row is about as long: its first pass waits for memory, the others find it
 in the cache and leave memory idle. So the later passes fetch the next row, which is worth a fifth of softmax. Rows shorter
-than a page are fetched several rows ahead; long ones (`ROW_SHARE`) stay as they are, and so do rows whose length only
-the run time knows, and buffers that fit into the cache of a core.
+than a page are fetched several rows ahead; long ones (`ROW_SHARE`) stay as they are, and so do buffers that fit into the
+cache of a core. Where only the run time knows how long rows are, a pass fetches what is a page ahead of it,
+
+          nest.prefetch %x[%i, 32 * %o + %v + 1024]
+
+which is the next row, several rows on, or part of this one: the cache has it then, and it costs next to nothing.
 """
 
 from __future__ import annotations
@@ -27,13 +31,16 @@ from xdsl.ir.affine import AffineDimExpr
 
 from ....analysis.machine import Cpu
 from ....analysis.nest.buffers import element_bytes
+from ....analysis.nest.loop_structure import loops_in, parent_loop
 from ....analysis.nest.sets.access_patterns import buffer_accesses
 from ....analysis.nest.sets.accesses import root_of
+from ....analysis.nest.values.extent_keys import bound_key, extent_key
 from ....dialects.affine import AffineList
 from ....dialects.attributes import NONTEMPORAL
 from ....dialects.nest import ForOp, LoadOp, StoreOp
 from ...nest.memory.prefetch import prefetch, why_not_prefetch
 from ...nest.rewrite.steps import Steps
+from .streams import advance_of, is_dense
 
 AHEAD = 1 << 12
 """Minimum number of bytes to prefetch: a page."""
@@ -43,7 +50,8 @@ ROW_SHARE = 8
 
 
 def rows_of(loop: ForOp, cpu: Cpu) -> dict[SSAValue, int]:
-    """The big arguments of which each iteration of `loop` passes several times over a row, and the bytes of a row.
+    """The big arguments of which each iteration of `loop` passes several times over a row, and the bytes of a row; 0 where
+    only the run time knows them.
 
     Nothing where it makes one pass, or where rows are too long.
     """
@@ -67,9 +75,27 @@ def fetch_rows(loop: ForOp, rows: dict[SSAValue, int], steps: Steps) -> None:
         if not (reading or writing) or _is_streamed(buffer, writing):
             continue
         at = writing[-1] if writing else reading[min(1, len(reading) - 1)]
+        if not size:
+            _fetch_along(buffer, at, steps)
+            continue
         distance = max(1, AHEAD // size)
         if why_not_prefetch(buffer, loop, distance, at=at.label) is None:
             steps.do(prefetch, buffer, loop, distance=distance, at=at.label)
+
+
+def _fetch_along(buffer: SSAValue, passing: ForOp, steps: Steps) -> None:
+    """Let a pass over a row fetch what lies a page ahead of it in memory."""
+    for lanes in loops_in(passing):
+        around = parent_loop(lanes)
+        found = [op for op, other in buffer_accesses(lanes) if other is buffer]
+        if lanes.kind != "vectorized" or lanes is passing or around is None or not found:
+            continue
+        advance = advance_of(found[0], around)
+        if is_dense(lanes, buffer, advance):
+            distance = max(1, AHEAD // advance)
+            if why_not_prefetch(buffer, around, distance) is None:
+                steps.do(prefetch, buffer, around, distance=distance)
+        return
 
 
 def _buffers_of(passes: list[ForOp]) -> Iterator[SSAValue]:
@@ -97,9 +123,22 @@ def _row_bytes(buffer: SSAValue, loop: ForOp, passes: list[ForOp], cpu: Cpu) -> 
     (axis,) = places
     assert axis is not None
     if DYNAMIC_INDEX in shape[axis + 1 :]:
-        return None
+        return 0 if axis == len(shape) - 2 and _spans_rows(buffer, passes) else None
     row = prod(shape[axis + 1 :]) * size * loop.step_value
     return row if row >= cpu.line else None
+
+
+def _spans_rows(buffer: SSAValue, passes: list[ForOp]) -> bool:
+    """Whether passes go through whole rows of a matrix, so that what is ahead in memory is what comes next."""
+    last = len(buffer.type.get_shape()) - 1  # pyright: ignore[reportAttributeAccessIssue]
+    key = extent_key(buffer, last)
+    whole = {one.iv for p in passes for one in loops_in(p) if bound_key(one.upper) == key}
+    return all(
+        op.indices[last].single_value() in whole
+        for p in passes
+        for op, other in buffer_accesses(p)
+        if other is buffer
+    )
 
 
 def _axis_of(indices: AffineList, loop: ForOp) -> int | None:

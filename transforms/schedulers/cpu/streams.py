@@ -34,7 +34,7 @@ from ....analysis.nest.sets.access_patterns import UNIT, pattern_of, varying_val
 from ....analysis.nest.sets.accesses import FRESH, root_of
 from ....dialects.affine import dims_of, linear_terms
 from ....dialects.attributes import NONTEMPORAL
-from ....dialects.nest import ForOp, LoadOp, StoreOp
+from ....dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
 from ...nest.rewrite.steps import Steps
 from ..patterns.costs import is_streamed
 
@@ -99,9 +99,9 @@ def _fetch_ahead(body: ForOp, lanes: ForOp, around: ForOp, cpu: Cpu, steps: Step
     for root, accesses in arrays.items():
         if any(NONTEMPORAL in op.attributes for op in accesses):
             continue
-        steps_bytes = {_advance(op, around) for op in accesses}
+        steps_bytes = {advance_of(op, around) for op in accesses}
         advance = steps_bytes.pop()
-        if steps_bytes or not _is_dense(accesses[0], lanes, advance):
+        if steps_bytes or not is_dense(lanes, accesses[0].memref, advance):
             continue
         distance = max(1, each // advance)
         if why_not_prefetch(root, around, distance) is None:
@@ -147,27 +147,26 @@ def has_big_arrays(function: FuncOp, cpu: Cpu) -> bool:
     return any(is_big(buffer, cpu) for buffer in buffers_in(function))
 
 
-def _advance(op: LoadOp | StoreOp, loop: ForOp) -> int:
+def advance_of(op: LoadOp | StoreOp | AccumulateOp, loop: ForOp) -> int:
     """Bytes from an iteration of `loop` to the next; 0 where that is not a constant."""
-    assert isinstance(op.memref.type, MemRefType)
-    shape, indices = op.memref.type.get_shape(), op.indices
-    if DYNAMIC_INDEX in shape:
-        return 0
-    stride, total = element_bytes(op.memref.type.element_type), 0
+    memref = op.memrefs[0] if isinstance(op, AccumulateOp) else op.memref
+    assert isinstance(memref.type, MemRefType)
+    shape, indices = memref.type.get_shape(), op.indices
+    stride, total = element_bytes(memref.type.element_type), 0
     for axis in range(len(indices) - 1, -1, -1):
         index = indices[axis].canonical()
         for atom, factor in linear_terms(index.exprs[0])[0].items():
             used = [index.operands[k] for k in dims_of(atom)]
             if loop.iv in used:
-                if not isinstance(atom, AffineDimExpr):
+                if not stride or not isinstance(atom, AffineDimExpr):
                     return 0
                 total += factor * stride
-        stride *= shape[axis]
+        stride *= 0 if shape[axis] == DYNAMIC_INDEX else shape[axis]
     return total * loop.step_value
 
 
-def _is_dense(op: LoadOp | StoreOp, lanes: ForOp, advance: int) -> bool:
-    """Whether each iteration goes on where the lanes of the last one ended."""
-    assert isinstance(op.memref.type, MemRefType)
+def is_dense(lanes: ForOp, buffer: SSAValue, advance: int) -> bool:
+    """Whether each iteration of the loop around goes on where the lanes of the last one ended."""
+    assert isinstance(buffer.type, MemRefType)
     width = lanes.constant_trip_count() if lanes.width is None else lanes.width.value.data
-    return width is not None and advance == width * element_bytes(op.memref.type.element_type)
+    return width is not None and advance == width * element_bytes(buffer.type.element_type)

@@ -57,6 +57,48 @@ func.func @rows(%x: memref<?x?xf64>, %n: index, %m: index, %a: f64) {
   func.return
 }
 
+// How often the inner loops run is computed from what is outside: the quotient again, and the least of several bounds.
+// CHECK-LABEL: func.func @pieces_of_rows
+// CHECK: [[AGAIN:%\S+]] = arith.floordivsi %m, {{%\S+}} : index
+// CHECK-NEXT: [[TRIPS:%\S+]] = arith.subi [[AGAIN]], %c0 : index
+// CHECK-NEXT: arith.muli {{%\S+}}, [[TRIPS]] : index
+// CHECK: arith.constant 16777216 : index
+// CHECK: scf.for
+// CHECK: scf.parallel
+// CHECK-LABEL: func.func @at_most
+// CHECK-NEXT: %c0 = arith.constant 0
+// CHECK-NOT: call @nestor_poll
+func.func @pieces_of_rows(%x: memref<?x?xf64>, %n: index, %m: index, %a: f64) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  "scf.parallel"(%c0, %n, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    %c64 = arith.constant 64 : index
+    %o = arith.floordivsi %m, %c64 : index
+    scf.for %j = %c0 to %o step %c1 {
+      memref.store %a, %x[%i, %j] : memref<?x?xf64>
+    }
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}
+
+func.func @at_most(%x: memref<?x?xf64>, %a: f64) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c32768 = arith.constant 32768 : index
+  scf.for %i = %c0 to %c32768 step %c1 {
+    %n = arith.index_cast %i : index to i64
+    %m = arith.index_cast %n : i64 to index
+    %o = arith.minsi %m, %c2 : index
+    scf.for %j = %c0 to %o step %c1 {
+      memref.store %a, %x[%i, %j] : memref<?x?xf64>
+    }
+  }
+  func.return
+}
+
 // A while counts its rounds.
 // CHECK-LABEL: func.func @rounds
 // CHECK: scf.while
