@@ -126,7 +126,7 @@ def _join_terms(nest: ForOp, steps: Steps) -> ForOp:
     is_outermost, joined = terms[0] is nest, terms[0]
     for term in terms[1:]:
         if why_not_contiguous(joined, term) is not None:
-            break  # two extents that only the run knows, as one, are not seen to be those of the axes
+            break
         joined = steps.do(flatten, joined, term)
     return joined if is_outermost else nest
 
