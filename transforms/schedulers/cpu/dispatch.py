@@ -37,6 +37,7 @@ from ..patterns.costs import machine_lanes
 from ..patterns.tiles import pattern_in, sum_in
 from ..refusals import optional, unless_refused
 from ..strategies import Strategy, first_of
+from .kept_rows import keep_row
 from .recurrences import is_recurrence, jam_rows
 from .reductions import block_rows, column_sums_in, has_many_rows, jam_sums, share_reduction
 from .row_functions import functions_of_rows
@@ -349,6 +350,8 @@ def _schedule_column_sums(nest: Nest) -> bool:
         return False
     if not _is_better_outside(column, Dependences(column)) and why_not_lanes(column) is not None:
         return False
+    if keep_row(row, column, machine):
+        return True
     blocked = None if why_not_split(column, 2, "mask") is not None else block_rows(row, column, machine.steps)
     if blocked is None:
         return False

@@ -27,6 +27,7 @@ What is done to a nest, from the outside in, wherever the primitives find it leg
 * A long reduction is done in parts, a number of them that depends on extents alone, by threads, and sums of columns a
   few rows at a time (cpu/reductions.py).
 * Reductions of tuples are done base by base, those of many terms a part at a time (patterns/tuples.py).
+* Sums of columns of narrow matrices stay in registers, a row at a time (kept_rows.py).
 * A sum of a big array and the squares around its mean are taken a part at a time (moments.py).
 * A product of matrices is computed in tiles of sums that stay in registers (patterns/products.py);
   with few rows, columns or terms memory is the limit, and the big matrix is read once, where it is (skinny_products.py).

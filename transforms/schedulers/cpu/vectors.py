@@ -159,7 +159,7 @@ def vectorize_loop(loop: ForOp, machine: Machine, is_parallel: bool, dependences
     if extent is not None and extent <= width:
         if extent > 1:
             if variables_of(loop) or list(outermost_loops(loop)):
-                _give_registers(loop, steps)
+                give_registers(loop, steps)
                 dependences = Dependences(loop)
             if extent % lanes == 0:
                 stream_results(loop, machine.cpu, steps)
@@ -176,7 +176,7 @@ def vectorize_loop(loop: ForOp, machine: Machine, is_parallel: bool, dependences
     tail = "remainder" if why_not_split(loop, width) is None else "mask"
     vectors, *pieces = steps.do(split, loop, factor=width, tail=tail)
     for piece in pieces:
-        _give_registers(piece, steps)
+        give_registers(piece, steps)
         _mark_vectorized(piece, _width_of(piece, width, lanes), steps)
     if is_parallel:
         share(vectors, steps)
@@ -263,7 +263,7 @@ def _updated_by(op: Operation, piece: ForOp) -> Sequence[SSAValue]:
     return op.memrefs if isinstance(op, AccumulateOp) and is_known else []
 
 
-def _give_registers(piece: ForOp, steps: Steps) -> None:
+def give_registers(piece: ForOp, steps: Steps) -> None:
     """What loops inside of `piece` update in each iteration, and its variables: an element per lane, in registers.
 
     What all lanes add to stays a reduction: in a register it would be read by one lane after the other.
