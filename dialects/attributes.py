@@ -64,7 +64,8 @@ The others must not be differentiated: nt-differentiate refuses."""
 
 NT_NATIVE = "nt.native"
 """Of a composite: the first half of its operands are what machine code of the user's computes, the others what its region
-gives in their place. nt-decompose takes the first, unless nt-drop-native was there before, as it is for GPUs."""
+gives in their place. nt-decompose takes the first where there is code for the CPU, or, where nt-drop-native has made it
+"cuda", for GPUs."""
 
 # ---- names in locations (set by nt-differentiate) -----------------------------------------------------
 
@@ -183,3 +184,6 @@ GOES_ON = "nestor.goes_on"
 
 CUSTOM_CALL = "nestor.custom_call"
 """Of a declaration: Python answers its calls."""
+
+OWN_KERNEL = "nestor.own_kernel"
+"""Of a kernel: its text is the user's; the name, the types and the facts of the declaration that says so."""

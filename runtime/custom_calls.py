@@ -286,8 +286,18 @@ def _refuse_kept(target: str, memories: Sequence[weakref.ref[_Memory]]) -> None:
 
 def python_value(attribute: Any) -> Any:
     """The Python object that an attribute stands for."""
-    from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntegerAttr, StringAttr, UnitAttr, i1
+    from xdsl.dialects.builtin import (
+        ArrayAttr,
+        DictionaryAttr,
+        FloatAttr,
+        IntegerAttr,
+        StringAttr,
+        UnitAttr,
+        i1,
+    )
 
+    if isinstance(attribute, DictionaryAttr):
+        return {name: python_value(one) for name, one in attribute.data.items()}
     if isinstance(attribute, ArrayAttr):
         return tuple([python_value(one) for one in attribute.data])
     if isinstance(attribute, IntegerAttr):

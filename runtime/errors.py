@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,6 +26,27 @@ class KernelError(NestorError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.code, self.site, self.value, self.extent, self.numbers)
+
+
+class CompileError(NestorError):
+    """A compiler refuses a text of CUDA C: what it `said`, and the `line` and `column` (0: unknown) of the first error."""
+
+    def __init__(self, what: str, said: str):
+        super().__init__(f"{what}:\n{said}")
+        self.what, self.said = what, said
+        found = _PLACE.search(said)
+        self.line = int(found["line"]) if found else 0
+        self.column = int(found["column"] or 0) if found else 0
+        self.reason = found["reason"].strip() if found else ""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.what, self.said)
+
+
+_PLACE = re.compile(
+    r"kernels\.cu[:(](?P<line>\d+)(?:[:,](?P<column>\d+))?(?::|\):) (?:fatal )?error: (?P<reason>.*)"
+)
+"""How g++, NVRTC and nvcc say where they found the first error."""
 
 
 class SettingError(NestorError, ValueError):

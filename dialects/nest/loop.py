@@ -25,6 +25,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..affine import AffineList
 from ..affine_text import parse_bound, print_bound
+from ..gpu_limits import MAX_THREADS as MAX_THREADS
 from ..limits import MAX_LANES, MAX_NUMBER
 from .common import INDEX, as_list, name_hint_of, segments, verify_affine
 
@@ -35,9 +36,6 @@ BIND_AXES = BLOCK_AXES + THREAD_AXES
 
 LANES = 32
 """Threads per warp; they run together and can exchange values."""
-
-MAX_THREADS = 1024
-"""Maximum number of threads per block on a GPU."""
 
 MARKS = ("serial", "parallel", "vectorized", "unrolled", *BIND_AXES)
 """What can be decided for a loop; `serial` is the default and is not printed."""

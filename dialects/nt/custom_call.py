@@ -51,7 +51,8 @@ class CustomCallOp(SizedOp):
 
     Arguments `language`, `entry` and `source` say that the CPU runs the function `entry` of a text in "c" or "llvm", which
     becomes a part of the program, instead of `target`, which computes the same: it is never ordered. `kinds` says of each
-    operand whether that function gets an array or a number.
+    operand whether that function gets an array or a number. An argument `cuda = {entry, source, grid, block}` says that GPUs
+    run the kernel `entry` of a text in CUDA C; others run the code above, or else `target`.
     """
 
     name = "nt.custom_call"
@@ -111,24 +112,41 @@ class CustomCallOp(SizedOp):
             )
         if not self.results_ and not self.is_ordered:
             raise VerifyException(f"{self.name}: a call without results has a purpose only if it is ordered")
+        if "cuda" in self.arguments.data:
+            self._verify_cuda()
         if "language" in self.arguments.data:
             self._verify_code()
 
-    def _verify_code(self) -> None:
-        data = self.arguments.data
-        texts = {name: data.get(name) for name in ("language", "entry", "source")}
+    def _verify_texts(self, data: Mapping[str, Attribute], names: Sequence[str], what: str) -> None:
+        """That the texts are there, and how each operand is given to what they define."""
+        texts = {name: data.get(name) for name in names}
         missing = [name for name, text in texts.items() if not isinstance(text, StringAttr) or not text.data]
         if missing:
-            raise VerifyException(
-                f"{self.name}: code has a language, an entry and a source; no {missing[0]} is given"
-            )
+            raise VerifyException(f"{self.name}: {what}; no {missing[0]} is given")
+        kinds = self.arguments.data.get("kinds")
+        if not isinstance(kinds, ArrayAttr) or len(kinds) != len(self.inputs):
+            raise VerifyException(f"{self.name}: `kinds` of code says how each operand is given to it")
+
+    def _verify_cuda(self) -> None:
+        cuda = self.arguments.data["cuda"]
+        if not isinstance(cuda, DictionaryAttr):
+            raise VerifyException(f"{self.name}: `cuda` is a dictionary")
+        self._verify_texts(cuda.data, ("entry", "source"), "a kernel has an entry and a source")
+        grid, block = cuda.data.get("grid"), cuda.data.get("block")
+        if not isinstance(grid, ArrayAttr) or not isinstance(block, ArrayAttr):
+            raise VerifyException(f"{self.name}: a kernel has a `grid` and a `block`")
+        if len(grid) > 3 or not 1 <= len(block) <= 3:
+            raise VerifyException(f"{self.name}: a grid and a block have at most three axes")
+
+    def _verify_code(self) -> None:
+        data = self.arguments.data
+        self._verify_texts(
+            data, ("language", "entry", "source"), "code has a language, an entry and a source"
+        )
         if data["language"] not in map(StringAttr, LANGUAGES):
             raise VerifyException(
                 f"{self.name}: no code is in {data['language']}; languages: {', '.join(LANGUAGES)}"
             )
-        kinds = data.get("kinds")
-        if not isinstance(kinds, ArrayAttr) or len(kinds) != len(self.inputs):
-            raise VerifyException(f"{self.name}: `kinds` of code says how each operand is given to it")
         if self.is_ordered:
             raise VerifyException(
                 f"{self.name}: code fills its results and has no other effect: it is not ordered"

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import re
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
@@ -22,6 +21,7 @@ from .carried_texts import Texts, note_texts
 from .custom_rules import CustomJvp, CustomRule, CustomVjp
 from .errors import DTypeError, ShapeError, UnsupportedError
 from .forwarders import parameters_of
+from .launch_rules import Cuda, GridRule, check_text, cuda_of
 from .op_signatures import parsed
 from .pickling import Pickled
 from .spec import Spec, spec
@@ -58,6 +58,7 @@ class CustomOp(Pickled, Generic[Params, Returned]):
         dtype: Any = None,
         code: Code | None = None,
         decomposition: Callable[..., Any] | None = None,
+        cuda: Cuda | None = None,
     ):
         functools.update_wrapper(self, reference)
         self.reference = reference
@@ -66,6 +67,7 @@ class CustomOp(Pickled, Generic[Params, Returned]):
         self.dtype = dtype
         self.code = code
         self.decomposition = decomposition
+        self.cuda = cuda
         self.primal = Primal(self)
         self.rule: CustomRule | None = None
 
@@ -161,20 +163,20 @@ class CustomOp(Pickled, Generic[Params, Returned]):
         texts = texts_of(self._functions()) if by_value else {}
         rule = self.rule
         derivative = None if rule is None else (type(rule), rule.nondiff_argnums, rule._rules())
-        return self.reference, self.shape, self.dtype, self.code, self.decomposition, derivative, texts
+        how = self.code, self.decomposition, self.cuda
+        return self.reference, self.shape, self.dtype, how, derivative, texts
 
     def _take(
         self,
         reference: Any,
         shape: Any,
         dtype: Any,
-        code: Any,
-        decomposition: Any,
+        how: tuple[Any, Any, Any],
         derivative: tuple[type[CustomRule], Any, Any] | None,
         texts: Texts,
     ) -> None:
         note_texts(texts)
-        CustomOp.__init__(self, reference, shape, dtype, code, decomposition)
+        CustomOp.__init__(self, reference, shape, dtype, *how)
         if derivative is not None:
             kind, nondiff_argnums, rules = derivative
             self.rule = kind(self.primal, nondiff_argnums)
@@ -262,7 +264,10 @@ def custom_op(
     dtype: Any = ...,
     c: str | None = ...,
     llvm: str | None = ...,
+    cuda: str | None = ...,
     entry: str | None = ...,
+    grid: GridRule | None = ...,
+    block: int | tuple[int, ...] = ...,
     decomposition: Callable[..., Any] | None = ...,
 ) -> CustomOp[Params, Returned]: ...
 @overload
@@ -273,7 +278,10 @@ def custom_op(
     dtype: Any = ...,
     c: str | None = ...,
     llvm: str | None = ...,
+    cuda: str | None = ...,
     entry: str | None = ...,
+    grid: GridRule | None = ...,
+    block: int | tuple[int, ...] = ...,
     decomposition: Callable[..., Any] | None = ...,
 ) -> Callable[[Callable[Params, Returned]], CustomOp[Params, Returned]]: ...
 @boundary
@@ -284,7 +292,10 @@ def custom_op(
     dtype: Any = None,
     c: str | None = None,
     llvm: str | None = None,
+    cuda: str | None = None,
     entry: str | None = None,
+    grid: GridRule | None = None,
+    block: int | tuple[int, ...] = 256,
     decomposition: Callable[..., Any] | None = None,
 ) -> Any:
     """An operation of one's own, for compiled code and outside of it.
@@ -298,15 +309,27 @@ def custom_op(
     operands broadcast together), a text as of NumPy's generalised ufuncs, or a function of the operands' nt.spec that gives
     an nt.spec or a tuple of them; `dtype` one dtype, or a tuple of one for each result (default: np.result_type).
     `c` is C text, `llvm` is LLVM IR text, that defines the function `entry` (default: the reference's name); the
-    program contains its machine code. `decomposition` is a function in NumPy that is compiled in its place: alone on the
-    CPU, and beside `c` or `llvm` for GPUs, derivatives and nt.vmap. `.def_vjp` and `.def_jvp` give derivatives.
-    docs/custom-ops.md has the signatures of C and LLVM functions. Raises DTypeError, ShapeError, UnsupportedError for a
-    definition that is not one.
+    program contains its machine code. `cuda` is CUDA C text with a kernel of that name, which GPUs run: in blocks of
+    `block` threads (a number, or one for each axis), as many as `grid` says (a text such as "(n + 255) // 256, m", or a
+    function of the operands' nt.spec); by default one thread for each element of the first result.
+    `decomposition` is a function in NumPy that is compiled in its place: alone on the CPU, and beside `c`, `llvm` or
+    `cuda` for other targets, derivatives and nt.vmap. `.def_vjp` and `.def_jvp` give derivatives. docs/custom-ops.md
+    has the signatures of C, LLVM and CUDA functions. Raises DTypeError, ShapeError, UnsupportedError for a definition
+    that is not one.
     """
     if reference is None:
         return boundary(
             lambda function: custom_op(
-                function, shape=shape, dtype=dtype, c=c, llvm=llvm, entry=entry, decomposition=decomposition
+                function,
+                shape=shape,
+                dtype=dtype,
+                c=c,
+                llvm=llvm,
+                cuda=cuda,
+                entry=entry,
+                grid=grid,
+                block=block,
+                decomposition=decomposition,
             )
         )
     if isinstance(reference, Pickled) or not callable(reference) or inspect.isclass(reference):
@@ -322,7 +345,10 @@ def custom_op(
         raise DTypeError(f"{reference!r} has no name", hint="define it with def")
     if callable(shape) and dtype is not None:
         raise DTypeError("a shape rule that is a function says dtypes, too", hint="leave dtype= out")
-    return CustomOp(reference, shape, _dtypes(dtype), _code(reference, c, llvm, entry), decomposition)
+    entry = _entry(reference, entry)
+    code = _code(c, llvm, entry)
+    kernel = cuda_of(reference, shape, cuda, entry, grid, block)
+    return CustomOp(reference, shape, _dtypes(dtype), code, decomposition, kernel)
 
 
 def _dtypes(dtype: Any) -> Any:
@@ -333,7 +359,14 @@ def _dtypes(dtype: Any) -> Any:
     )
 
 
-def _code(reference: Any, c: str | None, llvm: str | None, entry: str | None) -> Code | None:
+def _entry(reference: Any, entry: str | None) -> str:
+    name = reference.__name__ if entry is None else entry
+    if not isinstance(name, str):
+        raise DTypeError(f"entry= is {type(name).__name__}, not the name of a function")
+    return name
+
+
+def _code(c: str | None, llvm: str | None, entry: str) -> Code | None:
     given = [(language, text) for language, text in (("c", c), ("llvm", llvm)) if text is not None]
     if len(given) > 1:
         raise UnsupportedError(
@@ -341,9 +374,6 @@ def _code(reference: Any, c: str | None, llvm: str | None, entry: str | None) ->
         )
     if not given:
         return None
-    (language, text), name = given[0], reference.__name__ if entry is None else entry
-    if not isinstance(text, str):
-        raise DTypeError(f"{language}= is {type(text).__name__}, not a text")
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-        raise DTypeError(f"'{name}' is no name of a function in {language}", hint="entry= names it")
-    return language, name, text
+    language, text = given[0]
+    check_text(language, text, entry)
+    return language, entry, text

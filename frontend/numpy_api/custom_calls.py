@@ -29,7 +29,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from ...dialects.diagnostic import NestorError
 from ...dialects.nt import CustomCallOp
-from ...lowering.abi.custom_call_names import LANGUAGE
+from ...lowering.abi.custom_call_names import CUDA, LANGUAGE
 from ...lowering.nest_common.custom_calls import as_any_layout, call_of, declaration
 from ...runtime.numpy_calls import NUMPY_CALLS
 from ..interface.argument_types import memory_axes
@@ -177,6 +177,8 @@ def attribute_of(value: Any) -> Attribute:
         return FloatAttr(float(value), f64)
     if isinstance(value, str):
         return StringAttr(value)
+    if isinstance(value, dict):
+        return DictionaryAttr({name: attribute_of(one) for name, one in value.items()})
     assert isinstance(value, tuple | list), f"{value!r} is not an argument of a call"
     return ArrayAttr([attribute_of(one) for one in value])
 
@@ -193,7 +195,7 @@ def _in_island(
     ordered: bool,
     attributes: dict[str, Attribute],
 ) -> list[Value]:
-    buffers = [_buffer(graph, island, o, LANGUAGE in attributes) for o in operands]
+    buffers = [_buffer(graph, island, o, LANGUAGE in attributes or CUDA in attributes) for o in operands]
     arrays = [whole(island.allocate("t", one.dtype, one.extents)) for one in results]
     dtypes = [dtype_of_value(graph, o) for o in operands] + [one.dtype for one in results]
     memory = [*buffers, *[island.memref(a.buffer) for a in arrays]]

@@ -3,11 +3,11 @@
 y = scaled(x, 2.0)
 ->  %y = nt.custom_call "prog.scaled"(%x, %by) {language = "c", entry = "scaled", source = "...", kinds = [...], ...}
 
-Without C text or LLVM IR the decomposition is inlined; without that the reference is called, as nt.custom_call calls it.
-Where there are both, the program has both, and the target decides:
+Without C text, LLVM IR or a kernel the decomposition is inlined; without that the reference is called, as nt.custom_call
+calls it: by all but GPUs, where there is a kernel. Where there are both, the program has both, and the target decides:
 
-    %0 = nt.custom_call "prog.scaled"(nt.stop_gradient of %x, %by) ...      // what the CPU runs
-    %1 = what the decomposition computes of %x, %by                         // GPUs, derivatives, stacks of nt.vmap
+    %0 = nt.custom_call "prog.scaled"(nt.stop_gradient of %x, %by) ...      // what the CPU runs, or a GPU
+    %1 = what the decomposition computes of %x, %by                         // other targets, derivatives, stacks of nt.vmap
     %y = nt.composite "scaled"(%0, %1) attributes {nt.native} { ^bb0(%a, %b): nt.yield %b }
 """
 
@@ -24,8 +24,8 @@ from xdsl.ir import Block, Region
 from ...dialects.attributes import NT_NATIVE
 from ...dialects.nt import CompositeOp, StopGradientOp, YieldOp
 from ...dialects.nt.derivative_ops import is_differentiable
+from ...lowering.abi.custom_call_names import BLOCK, CUDA, ENTRY, GRID, LANGUAGE, PURE, SOURCE
 from ...lowering.abi.custom_call_names import ELEMENTWISE as ELEMENTWISE_CODE
-from ...lowering.abi.custom_call_names import ENTRY, LANGUAGE, PURE, SOURCE
 from ...runtime.custom_calls import name_of
 from ..frame.frame import Frame
 from ..frame.recursion import call
@@ -33,6 +33,7 @@ from ..interface.captured import Step
 from ..interface.custom_ops import ELEMENTWISE, Code, CustomOp, result_dtypes
 from ..interface.errors import DTypeError, ShapeError
 from ..interface.forwarders import parameters_of
+from ..interface.launch_rules import Cuda
 from ..interface.op_signatures import parsed
 from ..interface.spec import Spec
 from ..numpy_api.custom_calls import Result, python_call
@@ -112,42 +113,52 @@ class _OpCall:
 
     def made(self) -> Value:
         code: Code | None = self._read("code")
+        cuda: Cuda | None = self._read("cuda")
         decomposition = self._read("decomposition")
         results, several = self._results()
-        if decomposition is not None and (code is None or self.graph.island is not None):
+        has_code = code is not None or cuda is not None
+        if decomposition is not None and (not has_code or self.graph.island is not None):
             return self._decomposed(decomposition, results, several)
-        if code is None:
-            return self._whole(self._call(self.operands, results, several, None), several)
         if decomposition is None:
-            return self._whole(self._call(self.operands, results, several, code), several)
-        return self._either(code, decomposition, results, several)
+            return self._whole(self._call(self.operands, results, several, code, cuda), several)
+        return self._either(code, cuda, decomposition, results, several)
 
     def _call(
-        self, operands: Sequence[Value], results: Sequence[Result], several: bool, code: Code | None
+        self,
+        operands: Sequence[Value],
+        results: Sequence[Result],
+        several: bool,
+        code: Code | None,
+        cuda: Cuda | None,
+        is_either: bool = False,
     ) -> list[Value]:
-        """The call: of the reference, which may raise, or of code, which does nothing but fill its results."""
+        """The call: of the reference, which may raise, or of code, which does nothing but fill its results. A kernel goes
+        with both; where a decomposition takes its place elsewhere, the reference is never called."""
         facts: dict[str, Any] = {PURE: True} if code is None else {}
         if code is not None:
             facts = dict(zip((LANGUAGE, ENTRY, SOURCE), code, strict=True))
-            self._check_code(code, results)
-            if self._read("shape") == ELEMENTWISE:
-                operands = self._broadcast(operands, results[0])
-                facts[ELEMENTWISE_CODE] = True
+            self._check_code(code[0], results)
+        if cuda is not None:
+            facts[CUDA] = dict(zip((ENTRY, SOURCE, GRID, BLOCK), cuda, strict=True))
+            self._check_code(CUDA, results)
+        if (code is not None or cuda is not None) and self._read("shape") == ELEMENTWISE:
+            operands = self._broadcast(operands, results[0])
+            facts[ELEMENTWISE_CODE] = True
         target = name_of(self.reference)
         return python_call(
             self.graph,
             target,
             operands,
             results,
-            ordered=code is None,
+            ordered=code is None and not is_either,
             kinds=tuple(self.kinds),
             several=several,
             **facts,
         )
 
-    def _check_code(self, code: Code, results: Sequence[Result]) -> None:
+    def _check_code(self, language: str, results: Sequence[Result]) -> None:
         operands = [self._dtype(k) for k in range(len(self.operands))]
-        dtypes, language = [*operands, *[one.dtype for one in results]], code[0]
+        dtypes = [*operands, *[one.dtype for one in results]]
         for dtype in dtypes:
             if dtype.name in ("float16", "bfloat16"):
                 what = f"{self.name} has {dtype} among its types, and its code is {_LANGUAGES[language]}"
@@ -288,9 +299,17 @@ class _OpCall:
                 self.frame.fail(self.node, what, "mend the decomposition, or shape= and dtype=", ShapeError)
         return parts
 
-    def _either(self, code: Code, decomposition: Any, results: Sequence[Result], several: bool) -> Value:
+    def _either(
+        self,
+        code: Code | None,
+        cuda: Cuda | None,
+        decomposition: Any,
+        results: Sequence[Result],
+        several: bool,
+    ) -> Value:
         """Both, and an operation that chooses when the target is known."""
-        native = self._call([self._stopped(v) for v in self.operands], results, several, code)
+        stopped = [self._stopped(v) for v in self.operands]
+        native = self._call(stopped, results, several, code, cuda, is_either=True)
         parts = self._parts(self._inlined(decomposition), results, several)
         tensors = [as_tensor(self.graph, v).ssa for v in (*native, *parts)]
         block = Block(arg_types=[t.type for t in tensors])
@@ -318,7 +337,7 @@ class _OpCall:
         return as_array(Tensor(stopped.result, tensor.dtype, tensor.extents, order=tensor.order))
 
 
-_LANGUAGES = {"c": "C", "llvm": "LLVM IR"}
+_LANGUAGES = {"c": "C", "llvm": "LLVM IR", CUDA: "CUDA C"}
 
 
 def _memory(array: Array) -> tuple[Buffer, ...]:

@@ -180,6 +180,11 @@ def _ways(op: CustomOp[..., Any], is_first: bool) -> Iterator[tuple[str, Callabl
         yield "cpu, unknown extents", jit(op, dynamic=True)
     if op.decomposition is not None:
         yield "decomposition", jit(op.decomposition)
+    if op.cuda is not None:
+        # A kernel may depend on the order of its threads.
+        for order in ("forward", "reverse"):
+            yield f"kernel, {order}", jit(op, target=f"cuda-sim:checked,{order}")
+    elif op.decomposition is not None:
         yield "cuda-sim", jit(op, target="cuda-sim")
 
 

@@ -42,6 +42,18 @@ class KernelSignature:
 
 
 @dataclass(frozen=True)
+class OwnText:
+    """Lines of a text that are the user's (`nt.custom_op` with `cuda=`)."""
+
+    name: str
+    source: str
+    first: int
+    """The number of the first of them."""
+    call: tuple[str, int] | None = None
+    """The Python file and line of a call."""
+
+
+@dataclass(frozen=True)
 class CudaModule:
     """The CUDA C text of a module, and how its kernels are called."""
 
@@ -49,3 +61,5 @@ class CudaModule:
     signatures: dict[str, KernelSignature]
     places: tuple[tuple[str, int] | None, ...] = ()
     """Of each line of the text: the Python file and line that it comes from, where it comes from one."""
+    own: tuple[OwnText, ...] = ()
+    """The parts of it that are the user's."""

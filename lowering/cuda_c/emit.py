@@ -35,6 +35,7 @@ their use, unless a store that may change what they read comes between.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from xdsl.dialects import gpu
 from xdsl.dialects.builtin import (
@@ -42,14 +43,15 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     i64,
 )
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
 from ...dialects.affine import constant_of
-from ...dialects.attributes import INDEX_BITS
-from ...dialects.diagnostic import LoweringError, fail
-from ..abi.kernel_signature import CudaModule, KernelSignature
+from ...dialects.attributes import INDEX_BITS, OWN_KERNEL
+from ...dialects.diagnostic import LoweringError, fail, op_location
+from ..abi.kernel_signature import CudaModule, KernelSignature, OwnText
 from .header import header
 from .kernel import KernelPrinter
+from .own_kernels import own_kernel
 from .prelude import prelude
 from .types import CTypes
 
@@ -67,6 +69,7 @@ def print_cuda(module: Operation) -> CudaModule:
     signatures: dict[str, KernelSignature] = {}
     blocks = _launch_bounds(module)
     launches: dict[str, list[gpu.LaunchFuncOp]] = {}
+    own: dict[str, tuple[Attribute, gpu.FuncOp]] = {}
     for op in module.walk():
         if isinstance(op, gpu.LaunchFuncOp):
             launches.setdefault(kernel_name(op.kernel), []).append(op)
@@ -75,13 +78,16 @@ def print_cuda(module: Operation) -> CudaModule:
         for func in gpu_module.body.block.ops:
             if not isinstance(func, gpu.FuncOp):
                 raise fail(func, f"{func.name} cannot stand in a gpu.module", error=LoweringError)
-            printer = KernelPrinter(func, types, helpers, blocks.get(func.sym_name.data))
             name = func.sym_name.data
+            if (declared := func.attributes.get(OWN_KERNEL)) is not None:
+                own.setdefault(name, (declared, func))
+                continue
+            printer = KernelPrinter(func, types, helpers, blocks.get(name))
             above = header(func, launches[name]) if name in launches else None
             texts.append(printer.print() if above is None else f"{above}\n{printer.print()}")
             places.append([*[None] * (above.count("\n") + 1 if above else 0), *printer.places()])
             signatures[name] = printer.signature()
-    if not texts:
+    if not texts and not own:
         raise fail(
             module,
             "there is no gpu.module to print as CUDA C",
@@ -92,7 +98,16 @@ def print_cuda(module: Operation) -> CudaModule:
     lines: list[tuple[str, int] | None] = [None] * sum(text.count("\n") + 2 for text in first)
     for kernel in places:
         lines += [*kernel, None]
-    return CudaModule("\n\n".join([*first, *texts]) + "\n", signatures, tuple(lines))
+    users: list[OwnText] = []
+    for name, (declared, func) in own.items():
+        kernel = own_kernel(declared)
+        place = op_location(func)
+        text, user = kernel.text(None if place is None else (place.file, place.line))
+        users.append(replace(user, first=len(lines) + user.first))
+        lines += [None] * (text.count("\n") + 2)
+        texts.append(text)
+        signatures[name] = kernel.signature()
+    return CudaModule("\n\n".join([*first, *texts]) + "\n", signatures, tuple(lines), tuple(users))
 
 
 def _called(helpers: set[str], kernels: list[str]) -> set[str]:

@@ -12,7 +12,8 @@ says. Its symbol is the name with a hash of that, so equal calls are calls of on
 come in, then those that are filled. A call may fail, as a check may: it is in the table of checks.
 
 A call of code of the user's (`language` among its arguments) is the same, on the CPU: the symbol is in the program
-(`runtime/cpu/native_code.py`). Its buffers are dense, in row-major order.
+(`runtime/cpu/native_code.py`). Its buffers are dense, in row-major order. So are those of a call that has a kernel of
+the user's (`cuda` among its arguments), which a GPU launches.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from ...dialects.attributes import CUSTOM_CALL, KIND
 from ...dialects.nt import CustomCallOp
 from ...dialects.nt.ops import element_of
 from ...dialects.remarks import warn
-from ..abi.custom_call_names import ARGUMENTS, ELEMENTS, INPUTS, LANGUAGE, NUMPY, TARGET
+from ..abi.custom_call_names import ARGUMENTS, CUDA, ELEMENTS, INPUTS, LANGUAGE, NUMPY, TARGET
 
 if TYPE_CHECKING:
     from ..nt_to_nest.convert import Conversion
@@ -109,9 +110,41 @@ def is_code(function: func.FuncOp) -> bool:
     return isinstance(arguments, DictionaryAttr) and LANGUAGE in arguments.data
 
 
+def is_kernel(function: func.FuncOp) -> bool:
+    """Whether GPUs run a declared function, as a kernel of the user's."""
+    facts = function.attributes[CUSTOM_CALL]
+    assert isinstance(facts, DictionaryAttr)
+    arguments = facts.data[ARGUMENTS]
+    return isinstance(arguments, DictionaryAttr) and CUDA in arguments.data
+
+
 def called(op: Operation) -> bool:
     """Whether `op` is a call of such a function."""
     return isinstance(op, func.CallOp) and op.attributes.get(KIND) == StringAttr(CALL_ERROR)
+
+
+def declared_by(call: func.CallOp) -> func.FuncOp:
+    """The declaration of what is called."""
+    module: Operation = call
+    while (parent := module.parent_op()) is not None:
+        module = parent
+    assert isinstance(module, ModuleOp)
+    name = call.callee.string_value()
+    return next(one for one in declarations(module) if one.sym_name.data == name)
+
+
+def launches(op: Operation) -> bool:
+    """Whether `op` is a call that GPUs answer by a kernel of the user's."""
+    return isinstance(op, func.CallOp) and called(op) and is_kernel(declared_by(op))
+
+
+def written_by(call: func.CallOp) -> Sequence[SSAValue]:
+    """The buffers that a call of a declared function fills: those of its results."""
+    facts = declared_by(call).attributes[CUSTOM_CALL]
+    assert isinstance(facts, DictionaryAttr)
+    inputs = facts.data[INPUTS]
+    assert isinstance(inputs, IntegerAttr)
+    return call.arguments[inputs.value.data :]
 
 
 def target_of(function: func.FuncOp) -> str:
@@ -125,7 +158,7 @@ def target_of(function: func.FuncOp) -> str:
 
 def convert_call(c: Conversion, op: CustomCallOp) -> None:
     """`nt.custom_call`: operands in memory, results in the buffers they end in."""
-    has_code = LANGUAGE in op.arguments.data
+    has_code = LANGUAGE in op.arguments.data or CUDA in op.arguments.data
     buffers = [_dense(c, value) if has_code else c.materialise(value) for value in op.inputs]
     outputs = [_dense_result(c, result) if has_code else c.buffer_for(result) for result in op.results_]
     values = [*op.inputs, *op.results_]

@@ -45,7 +45,7 @@ from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.ext import gpu as gpu_ext
 from ..abi.handed_over import HAND_OVER
 from ..abi.print_calls import PRINT_CALLS
-from ..nest_common.custom_calls import called, declarations, is_code, target_of
+from ..nest_common.custom_calls import called, declared_by, is_code, is_kernel, target_of
 from ..nest_common.index_arithmetic import IndexBuilder
 from ..nest_to_scf.convert import prepend, set_arguments
 from .host import HostBody
@@ -104,17 +104,11 @@ def lower_function(
     kernels = gpu_ext.ModuleOp.create(
         properties={"sym_name": StringAttr(host.module_name)},
         attributes={INDEX_BITS: IntegerAttr(bits, i64)},
-        regions=[Region(Block(host.kernels))],
+        regions=[Region(Block([*host.kernels, *host.own_kernels.values()]))],
     )
     kernels.location = function.location
     module.body.block.insert_op_after(kernels, function)
     module.attributes["gpu.container_module"] = UnitAttr()
-
-
-def _module_of(function: func.FuncOp) -> ModuleOp:
-    around = function.parent_op()
-    assert isinstance(around, ModuleOp)
-    return around
 
 
 def _refuse_calls(function: func.FuncOp) -> None:
@@ -133,15 +127,16 @@ def _refuse_calls(function: func.FuncOp) -> None:
                 hint="return an array of a known shape and how much of it counts, or use the target cpu",
                 error=LoweringError,
             )
-        if called(op):
-            name = op.callee.string_value()  # pyright: ignore
-            callee = next(f for f in declarations(_module_of(function)) if f.sym_name.data == name)
+        if isinstance(op, func.CallOp) and called(op):
+            callee = declared_by(op)
+            if is_kernel(callee):
+                continue
             what = "calls code for the CPU" if is_code(callee) else "calls Python"
             way_out = "call it outside the compiled function, or use the target cpu"
             raise fail(
                 op,
                 f"{what}: {target_of(callee)}, which a GPU cannot",
-                hint=f"{way_out}; an nt.custom_op may have a decomposition=, which runs on GPUs"
+                hint=f"{way_out}; an nt.custom_op may have cuda= or a decomposition=, which run on GPUs"
                 if is_code(callee)
                 else way_out,
                 error=LoweringError,

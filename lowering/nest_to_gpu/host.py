@@ -39,11 +39,13 @@ from ...dialects.nest import (
     StoreOp,
 )
 from ..nest_common.body import NestBody
+from ..nest_common.custom_calls import launches, written_by
 from ..nest_common.index_arithmetic import IndexBuilder
 from ..nest_to_scf.convert import prepend
 from .index_width import is_known_to_host
 from .kernel import KernelBody
 from .kernel_inputs import KernelInputs
+from .own_launches import own_launch
 from .tidy import tidy
 
 
@@ -63,6 +65,8 @@ class HostBody(NestBody):
         self.explicit_barriers = explicit_barriers
         self.module_name = f"{function.sym_name.data}_kernels"
         self.kernels: list[Operation] = []
+        self.own_kernels: dict[str, Operation] = {}
+        """Those whose text is the user's, by name."""
         self.launches: list[Operation] = []
         self.overlaps = _overlaps(function)
         self.taken = taken
@@ -86,10 +90,13 @@ class HostBody(NestBody):
             return self.prefetch(op)
         if isinstance(op, LoadOp) and self._is_pending(op.memref):
             self.end_of_block()
+        if launches(op):
+            self.end_of_block()
+            return self._own_kernel(op)
         if isinstance(op, IfOp | scf.WhileOp | scf.ConditionOp):
             self.end_of_block()
             return self._control(op)
-        if isinstance(op, AllocOp | ForOp) and _allocates(op):
+        if isinstance(op, AllocOp | ForOp) and _is_hosts(op):
             return self._sized(op)
         if isinstance(op, IndexOp) and any(v in self.deferred for v in op.operands):
             return self._check_index(op)
@@ -155,9 +162,9 @@ class HostBody(NestBody):
         if isinstance(op, scf.WhileOp):
             condition = op.before_region.block.last_op
             assert condition is not None
-            is_hosts = is_bound(op) or _allocates(op) or is_known_to_host(condition.operands[0])
+            is_hosts = is_bound(op) or _is_hosts(op) or is_known_to_host(condition.operands[0])
         else:
-            is_hosts = isinstance(op, scf.ConditionOp) or is_bound(op) or _allocates(op)
+            is_hosts = isinstance(op, scf.ConditionOp) or is_bound(op) or _is_hosts(op)
         if not is_hosts:
             return self.launch([op])
         if not isinstance(op, scf.WhileOp):
@@ -173,7 +180,7 @@ class HostBody(NestBody):
             self._read_back(operand, user)
         if not isinstance(op, LoadOp):
             return super().operation(op)
-        self._check_unchanged(op, user)
+        self._check_unchanged(op, user, is_read_back=True)
         load = memref.LoadOp.get(self.value(op.memref), self.index_values(op.indices))
         load.location = op.location
         self.builder.emit(load)
@@ -233,6 +240,14 @@ class HostBody(NestBody):
         )
         self.launches.append(self.builder.emit(launch))
 
+    def _own_kernel(self, call: Operation) -> None:
+        """Launch a kernel of the user's."""
+        assert isinstance(call, func.CallOp)
+        self.builder.location = call.location
+        launch = own_launch(self.builder, call, [self.value(v) for v in call.arguments], self.module_name)
+        self.own_kernels.setdefault(launch.name, launch.kernel)
+        self.builder.emit(launch.launch)
+
     def _is_explicit(self, unit: Sequence[Operation]) -> bool:
         """Whether the barriers of a kernel are those that it holds: nest-insert-barriers sees all of it."""
         (nest, *rest) = unit
@@ -259,8 +274,9 @@ class HostBody(NestBody):
                     visit(operand)
         return list(found)
 
-    def _check_unchanged(self, load: LoadOp, user: Operation) -> None:
-        """A load that moves into a later kernel, where each thread does it, must still find what it found where it stood."""
+    def _check_unchanged(self, load: LoadOp, user: Operation, is_read_back: bool = False) -> None:
+        """A load that moves into a later kernel, where each thread does it, must still find what it found where it stood; so
+        must one that the host does right before `user`."""
         between: list[Operation] = []
         op = load.next_op
         while op is not None and op is not user:
@@ -268,11 +284,13 @@ class HostBody(NestBody):
             op = op.next_op
         if op is None and user.parent is load.parent:
             return  # launched with statements before the load, which write nothing that it reads
-        if is_bound(user):
+        if is_bound(user) and not is_read_back:
             between.append(user)
         for inner in (inner for op in between for inner in op.walk()):
             buffers = inner.memrefs if isinstance(inner, AccumulateOp) else ()
             buffers = (inner.memref,) if isinstance(inner, StoreOp) else buffers
+            if isinstance(inner, func.CallOp) and launches(inner):
+                buffers = written_by(inner)
             if any(self.may_overlap(b, load.memref) for b in buffers):
                 raise fail(
                     load,
@@ -358,13 +376,16 @@ class HostBody(NestBody):
         return kernel
 
 
-def _allocates(op: Operation) -> bool:
-    """Whether a loop or branch makes a buffer as big as only the run knows, which no kernel does; not in bound loops."""
+def _is_hosts(op: Operation) -> bool:
+    """Whether a loop or branch does what no kernel does: makes a buffer as big as only the run knows, not in bound loops, or
+    launches a kernel of the user's."""
     if isinstance(op, ForOp) and op.kind in BIND_AXES:
         return False
     if isinstance(op, AllocOp):
         return bool(op.sizes)
-    return any(_allocates(inner) for region in op.regions for block in region.blocks for inner in block.ops)
+    if launches(op):
+        return True
+    return any(_is_hosts(inner) for region in op.regions for block in region.blocks for inner in block.ops)
 
 
 def _host_form(form: Linear, host_of: dict[SSAValue, SSAValue]) -> Linear:

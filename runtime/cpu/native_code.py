@@ -18,23 +18,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...analysis.machine import Cpu
-from ...dialects.attributes import CUSTOM_CALL
-from ...lowering.abi.custom_call_names import (
-    ARGUMENTS,
-    ELEMENTS,
-    ELEMENTWISE,
-    ENTRY,
-    INPUTS,
-    KINDS,
-    LANGUAGE,
-    SOURCE,
-)
+from ...lowering.abi.custom_call_names import ELEMENTWISE, ENTRY, LANGUAGE, SOURCE
 from . import object_loader
 from .process_symbols import of_process
 
 if TYPE_CHECKING:
     import llvmlite.binding as llvm
     from xdsl.dialects.func import FuncOp
+
+    from ...lowering.nest_common.own_code import Operand
 
 
 class CodeError(Exception):
@@ -114,40 +106,21 @@ def together(parts: Sequence[NativeCode]) -> NativeCode:
     )
 
 
-class _Operand(NamedTuple):
-    """A buffer of a call: its first slot, the name of its dtype, its extents, whether the function gets a number."""
-
-    slot: int
-    dtype: str
-    rank: int
-    is_number: bool
-
-
 class _Call:
     """A declared function, taken apart."""
 
     def __init__(self, declared: FuncOp):
-        from ...dialects.nt.types import TO_NAME
+        from ...lowering.nest_common.own_code import Declared
         from ..custom_calls import python_value
 
-        facts: Any = declared.attributes[CUSTOM_CALL]
-        arguments = {key: python_value(value) for key, value in facts.data[ARGUMENTS].data.items()}
+        said = Declared.of(declared)
+        arguments = {key: python_value(value) for key, value in said.arguments.items()}
         self.symbol = declared.sym_name.data
         self.language: str = arguments[LANGUAGE]
         self.entry: str = arguments[ENTRY]
         self.source: str = arguments[SOURCE]
         self.elementwise: bool = arguments.get(ELEMENTWISE, False)
-        inputs: int = facts.data[INPUTS].value.data
-        kinds: Sequence[str] = arguments[KINDS]
-        slot, found = 0, []
-        types: Any = declared.function_type.inputs.data
-        for k, (type_, element) in enumerate(zip(types, facts.data[ELEMENTS].data, strict=True)):
-            rank, dtype = type_.get_num_dims(), TO_NAME[element]
-            # Complex numbers are two parts along a last axis.
-            own = rank - 1 if dtype.startswith("complex") else rank
-            found.append(_Operand(slot, dtype, own, k < inputs and kinds[k] != "array"))
-            slot += 1 + 2 * rank
-        self.operands, self.results = found[:inputs], found[inputs:]
+        self.operands, self.results = said.operands()
 
 
 # ---- C ----------------------------------------------------------------------------------------------
@@ -204,7 +177,7 @@ def _c_check(called: str, kind: str, message: str, elementwise: bool) -> str:
     return f'  _Static_assert(__builtin_types_compatible_p(__typeof__({text}), {kind}), "{message}");\n'
 
 
-def _c_pointer(one: _Operand, kind: str) -> str:
+def _c_pointer(one: Operand, kind: str) -> str:
     return f"({kind} *)(intptr_t)nestor_slots[{one.slot}]"
 
 
@@ -237,7 +210,7 @@ def _c_elements(call: _Call) -> list[str]:
     ]
 
 
-def _extents(one: _Operand) -> list[str]:
+def _extents(one: Operand) -> list[str]:
     return [f"nestor_slots[{one.slot + 1 + axis}]" for axis in range(one.rank)]
 
 
@@ -397,7 +370,7 @@ def _llvm_entry(call: _Call) -> str:
     )
 
 
-def _llvm_operand(lines: list[str], position: int, one: _Operand) -> str:
+def _llvm_operand(lines: list[str], position: int, one: Operand) -> str:
     """A buffer's address, or the number in it."""
     name = f"%x{position}"
     lines.append(f"  {name}.at = getelementptr ptr, ptr %slots, i64 {one.slot}\n")
@@ -408,7 +381,7 @@ def _llvm_operand(lines: list[str], position: int, one: _Operand) -> str:
     return name
 
 
-def _llvm_extents(lines: list[str], one: _Operand) -> list[str]:
+def _llvm_extents(lines: list[str], one: Operand) -> list[str]:
     found = []
     for axis in range(one.rank):
         slot = one.slot + 1 + axis

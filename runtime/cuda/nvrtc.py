@@ -22,6 +22,7 @@ from pathlib import Path
 
 from ...dialects.diagnostic import NestorError
 from .. import disk_cache
+from ..errors import CompileError
 from .kernel_resources import KernelResources, resources_of, table
 
 DEFAULT_ARCH = "sm_90"
@@ -228,7 +229,7 @@ class _Program:
             status = self._library.nvrtcCompileProgram(self._handle, len(options), encoded)
             log = self._output("ProgramLog").rstrip(b"\0").decode(errors="replace").strip()
             if status:
-                raise NestorError(f"NVRTC cannot compile the emitted text:\n{log}")
+                raise CompileError("NVRTC cannot compile the emitted text", log)
             return self._output(kind), log
         finally:
             self._library.nvrtcDestroyProgram(ctypes.byref(self._handle))
@@ -256,5 +257,5 @@ def _compile_by_nvcc(source: str, arch: str, kind: str, options: list[str]) -> t
         command = ["nvcc", f"--{kind.lower()}", f"-arch={arch}", *options, str(unit), "-o", str(target)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            raise NestorError(f"nvcc cannot compile the emitted text:\n{done.stderr.strip()}")
+            raise CompileError("nvcc cannot compile the emitted text", done.stderr.strip())
         return target.read_bytes(), done.stderr

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ...dialects.diagnostic import NestorError
+from ..errors import CompileError
 from . import unwritten_locals
 
 _HERE = Path(__file__).parent
@@ -52,8 +53,8 @@ _DYNAMIC_SHARED = re.compile(
 
 
 def kernel_names(source: str) -> list[str]:
-    """The kernels that a CUDA C text defines."""
-    return _KERNEL.findall(source)
+    """The kernels that a CUDA C text defines; one may be declared before."""
+    return list(dict.fromkeys(_KERNEL.findall(source)))
 
 
 def cache_directory() -> Path:
@@ -170,7 +171,7 @@ def _compile(compiler: str, target: Path, arguments: list[str]) -> str:
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=plain)
         if done.returncode != 0:
             message = done.stderr.strip() or f"exit status {done.returncode}"
-            raise NestorError(f"the CUDA simulator cannot compile the emitted text:\n{message}")
+            raise CompileError("the CUDA simulator cannot compile the emitted text", message)
     return done.stderr
 
 

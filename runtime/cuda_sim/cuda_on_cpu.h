@@ -152,6 +152,20 @@ SIM_MIN_MAX(unsigned)
 SIM_MIN_MAX(long long)
 SIM_MIN_MAX(unsigned long long)
 #undef SIM_MIN_MAX
+static inline float min(float a, float b) { return fminf(a, b); }
+static inline float max(float a, float b) { return fmaxf(a, b); }
+static inline double min(double a, double b) { return fmin(a, b); }
+static inline double max(double a, double b) { return fmax(a, b); }
+static inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
+static inline double rsqrt(double x) { return 1.0 / sqrt(x); }
+
+// Functions of less precision: any that is at least as precise is one of them.
+#define __expf(x) expf(x)
+#define __logf(x) logf(x)
+#define __sinf(x) sinf(x)
+#define __cosf(x) cosf(x)
+#define __powf(x, y) powf(x, y)
+static inline float __fdividef(float x, float y) { return x / y; }
 
 template <class To, class From>
 static inline To sim_bits(From from) {

@@ -21,6 +21,7 @@ PAGES = {
     "notebooks": (1, "[ 2. -3.]"),
     "custom-ops": (7, ""),
     "reductions": (4, ""),
+    "custom-ops": (8, ""),
 }
 """By the page: how many snippets it has at least, and what they print."""
 

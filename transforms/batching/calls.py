@@ -26,7 +26,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from ...dialects.attributes import NT_NATIVE
 from ...dialects.nt import CompositeOp, CustomCallOp, ReshapeOp, YieldOp
 from ...dialects.nt.ops import element_of, shape_of
-from ...lowering.abi.custom_call_names import ELEMENTWISE, KINDS, LANGUAGE
+from ...lowering.abi.custom_call_names import CUDA, ELEMENTWISE, KINDS, LANGUAGE
 from .batcher import Batcher, Rule, joined, reads_of
 from .user_rules import rules_of, stacked_rules
 
@@ -53,7 +53,7 @@ def _custom_call(b: Batcher, op: CustomCallOp) -> bool:
     arguments: Mapping[str, Attribute] | None = None
     if name == "numpy.linalg.solve":
         return _solve(b, op)
-    if LANGUAGE in op.arguments.data:
+    if LANGUAGE in op.arguments.data or CUDA in op.arguments.data:
         return _code(b, op)
     if len(op.inputs) == 1 and name in STACKING:
         arguments = op.arguments.data

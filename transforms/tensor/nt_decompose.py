@@ -11,21 +11,23 @@
     ...
 
 Composites in regions of others included. With `only`, those of the names given, wherever they are. Functions that had
-their derivatives (`nt.vjp_rule`, `nt.jvp_rule`) go with them. One with machine code of the user's (`nt.native`) becomes
-what that computes, the first half of its operands.
+their derivatives (`nt.vjp_rule`, `nt.jvp_rule`) go with them. One with code of the user's (`nt.native`) becomes
+what that computes, the first half of its operands, where it is code for the target.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
+from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr, UnitAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ...dialects.attributes import NT_NATIVE
-from ...dialects.nt import CheckpointOp, CompositeOp
+from ...dialects.nt import CheckpointOp, CompositeOp, CustomCallOp
+from ...lowering.abi.custom_call_names import CUDA, LANGUAGE
 from .unused_functions import drop_unused
 
 
@@ -44,13 +46,37 @@ class NtDecomposePass(ModulePass):
                 rules |= {
                     v.string_value() for v in composite.attributes.values() if isinstance(v, SymbolRefAttr)
                 }
-                _take_native(composite) if NT_NATIVE in composite.attributes else decompose(composite)
+                is_native = NT_NATIVE in composite.attributes
+                choose(composite) if is_native else decompose(composite)
         if rules:
             drop_unused(op, rules)
 
 
-def _take_native(op: CompositeOp) -> None:
-    for result, value in zip(op.results_, op.inputs, strict=False):
+def has_code(op: CompositeOp) -> bool:
+    """Whether the call beside a decomposition has code for the target: for the CPU, or a kernel for GPUs if it is one."""
+    key = LANGUAGE if op.attributes[NT_NATIVE] == UnitAttr() else CUDA
+    return any(key in call.arguments.data for call in _calls(op))
+
+
+def _calls(op: CompositeOp) -> set[CustomCallOp]:
+    return {v.owner for v in _natives(op) if isinstance(v.owner, CustomCallOp)}
+
+
+def _natives(op: CompositeOp) -> Sequence[SSAValue]:
+    return op.inputs[: len(op.inputs) - len(op.results_)]
+
+
+def choose(op: CompositeOp) -> None:
+    """Put what code computes in the place of `op`, where there is some for the target; else its decomposition."""
+    calls, natives = _calls(op), _natives(op)
+    if not has_code(op):
+        decompose(op)
+        for call in calls:
+            if not call.is_ordered and all(r.first_use is None for r in call.results):
+                assert call.parent is not None
+                call.parent.erase_op(call)
+        return
+    for result, value in zip(op.results_, natives, strict=True):
         result.replace_all_uses_with(value)
     assert op.parent is not None
     op.parent.erase_op(op)

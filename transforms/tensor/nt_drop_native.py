@@ -1,4 +1,4 @@
-"""nt-drop-native: where machine code of the user's has a decomposition beside it, the program takes that.
+"""nt-drop-native: where code of the user's has a decomposition beside it, and is for CPUs only, the program takes that.
 
     %0 = nt.custom_call "prog.scaled"(%x) {language = "c", ...} : (tensor<4xf64>) -> tensor<4xf64>
     %1 = nt.multiply %x, %x : tensor<4xf64>
@@ -6,7 +6,8 @@
   becomes
     %1 = nt.multiply %x, %x : tensor<4xf64>
 
-Pipelines for GPUs begin with it; in others nt-decompose takes what the code computes.
+Pipelines for GPUs begin with it. Where the call has a kernel for them (`cuda`), it says so (`nt.native = "cuda"`), for
+nt-decompose to take that; in other pipelines nt-decompose takes what code for the CPU computes.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.passes import ModulePass
 
 from ...dialects.attributes import NT_NATIVE
-from ...dialects.nt import CompositeOp, CustomCallOp
-from .nt_decompose import decompose
+from ...dialects.nt import CompositeOp
+from ...lowering.abi.custom_call_names import CUDA
+from .nt_decompose import choose, has_code
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,9 +32,7 @@ class NtDropNativePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for composite in [o for o in op.walk() if isinstance(o, CompositeOp) and NT_NATIVE in o.attributes]:
-            calls = {v.owner for v in composite.inputs if isinstance(v.owner, CustomCallOp)}
-            decompose(composite)
-            for call in calls:
-                if not call.is_ordered and all(r.first_use is None for r in call.results):
-                    assert call.parent is not None
-                    call.parent.erase_op(call)
+            # Derivatives are those of the decomposition, and are taken later.
+            composite.attributes[NT_NATIVE] = StringAttr(CUDA)
+            if not has_code(composite):
+                choose(composite)

@@ -8,7 +8,7 @@ from xdsl.dialects import func
 from xdsl.ir import Operation
 from xdsl.traits import is_side_effect_free
 
-from ....dialects.attributes import OUTLINED
+from ....dialects.attributes import KIND, OUTLINED
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, LANES, MAX_THREADS, ForOp, IndexOp, LoadOp, YieldOp
 from ....dialects.walk import walk
@@ -39,9 +39,11 @@ def bound_loop_in(op: Operation) -> ForOp | None:
 def call_for_effect(op: Operation) -> func.CallOp | None:
     """A call that gives no value (an intrinsic of nest-tensorize writes buffers): the processor's alone.
 
-    A `raise` with numbers is not a call of a function; a call of an outlined function is one of the host's.
+    A `raise` with numbers is not a call of a function; a call of an outlined function is one of the host's, and so is one
+    that fails as a check does: of Python, of code or of a kernel of the user's.
     """
     calls = (inner for inner in walk(op) if isinstance(inner, func.CallOp) and not raises(inner))
+    calls = (call for call in calls if KIND not in call.attributes)
     calls = (call for call in calls if OUTLINED not in call.attributes)
     return next((call for call in calls if not call.results), None)
 

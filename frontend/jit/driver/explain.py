@@ -150,7 +150,7 @@ def explanation(
     found.products = _products(module) if target == "cpu" else []
     found.kernels = _schedule_remarks(program.module, machine) if target.startswith("cuda") else []
     found.strategies = _strategies(program.module, target, machine) if strategies else None
-    found.calls = _calls(module)
+    found.calls = _calls_on_gpu(program.module) if target.startswith("cuda") else _calls(module)
     found.remarks = [_diagnostic(one) for one in program.remarks]
     found.history = [one._asdict() for one in history]
     return found
@@ -366,11 +366,21 @@ def _strategies(module: ModuleOp, target: str, machine: str | None) -> list[str]
     return lines or ["  none: there are no nests"]
 
 
-def _calls(module: ModuleOp) -> list[dict[str, Any]]:
-    """Each call of Python, or of code that the program has: the function, and where it stands."""
-    from ....lowering.nest_common.custom_calls import called, declarations, is_code, target_of
+def _calls_on_gpu(module: ModuleOp) -> list[dict[str, Any]]:
+    """The same of a program that a GPU runs, which takes kernels of the user's."""
+    from ..specialise.stages import lowered_copy
 
-    targets = {f.sym_name.data: (target_of(f), is_code(f)) for f in declarations(module)}
+    if not any(op.name == "nt.custom_call" for op in module.walk()):
+        return []
+    return _calls(lowered_copy(module, ("cuda-to-nest",)), on_gpu=True)
+
+
+def _calls(module: ModuleOp, on_gpu: bool = False) -> list[dict[str, Any]]:
+    """Each call of Python, or of code that the program has: the function, and where it stands."""
+    from ....lowering.nest_common.custom_calls import called, declarations, is_code, is_kernel, target_of
+
+    has_code = is_kernel if on_gpu else is_code
+    targets = {f.sym_name.data: (target_of(f), has_code(f)) for f in declarations(module)}
     found: list[dict[str, Any]] = []
     for op in filter(called, module.walk()):
         file, line = _place([op])

@@ -279,7 +279,11 @@ class Specialiser(fast_call.NativeCallable):
         self._log.tell(
             "compile", f"lowered for {self.target} in {(time.perf_counter() - began) * 1e3:.0f} ms"
         )
-        if program.may_change and calls_python(program.module) and getattr(kernel, "sites", True):
+        if (
+            program.may_change
+            and calls_python(program.module, self.target)
+            and getattr(kernel, "sites", True)
+        ):
             raise UnsupportedError(
                 "a function that changes objects of its arguments, prints or calls Python, and may raise is not supported: "
                 "what it had changed before could not be told",
@@ -665,17 +669,30 @@ def _more_text(request: Respecialise, pattern: Types) -> str:
     return f"whether variables are set must be known{why}"
 
 
-def calls_python(module: Any) -> bool:
+def calls_python(module: Any, target: str) -> bool:
     """Whether a program prints or calls functions of Python."""
     from xdsl.dialects.func import CallOp
 
-    from ....lowering.abi.custom_call_names import LANGUAGE
+    from ....lowering.abi.custom_call_names import CUDA, LANGUAGE
 
+    code = CUDA if target.startswith("cuda") else LANGUAGE
     return any(
         (isinstance(op, CallOp) and not op.callee.string_value().startswith(RAISE))
-        or (op.name == "nt.custom_call" and LANGUAGE not in op.properties["arguments"].data)
+        or (
+            op.name == "nt.custom_call"
+            and code not in op.properties["arguments"].data
+            and not _is_replaced(op)
+        )
         for op in module.walk()
     )
+
+
+def _is_replaced(op: Any) -> bool:
+    """Whether a decomposition takes the place of a call."""
+    from ....dialects.attributes import NT_NATIVE
+
+    users = [use.operation for result in op.results for use in result.uses]
+    return bool(users) and all(NT_NATIVE in user.attributes for user in users)
 
 
 def most_programs() -> int:

@@ -17,6 +17,7 @@ from .dump import dump, is_dumping
 from .faults import ADVICE, check_dominance, stage
 from .history import is_heard, tell
 from .machines import check_runs, cpu_of, gpu_of, masked
+from .own_texts import own_texts
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -119,7 +120,8 @@ def text_of(module: ModuleOp, level: str, schedule: Schedule = None, machine: st
         check_dominance(lowered, "the lowering to GPUs")
         with stage("the emitter of CUDA C", lowered):
             source = emit_cuda(lowered)
-        return source if level == "cuda" else _ptx(source)
+        with own_texts(lowered):
+            return source if level == "cuda" else _ptx(source)
     return print_module(lowered)
 
 
@@ -400,7 +402,8 @@ class _Versions:
             check_dominance(lowered, "the lowering to GPUs")
             host = _function(lowered, name)
             outputs = len(host.body.block.args) - len(_function(module, name).body.block.args)
-            found = self._made[pipeline] = self._make_engine(lowered, outputs), _sites(host)
+            with own_texts(lowered):
+                found = self._made[pipeline] = self._make_engine(lowered, outputs), _sites(host)
         return found
 
 

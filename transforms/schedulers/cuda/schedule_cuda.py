@@ -70,7 +70,7 @@ from ....analysis.nest.values.trip_counts import extent_of
 from ....dialects.diagnostic import fail
 from ....dialects.nest import MAX_THREADS, AllocOp, ForOp, IfOp
 from ....dialects.remarks import remark
-from ....lowering.nest_common.custom_calls import called
+from ....lowering.nest_common.custom_calls import called, launches
 from ...nest.loops.flatten import flatten_neighbours
 from ...nest.loops.normalise import remove_unit_loop, why_not_remove_unit_loop
 from ...nest.loops.reorder import reorder, why_not_reorder
@@ -122,9 +122,10 @@ def schedule_function(
 ) -> None:
     """Bind the loops of every nest of a function: first what takes several nests together. Never refuses.
 
-    Of a function that calls Python no kernel is made: convert-nest-to-gpu says so.
+    Of a function that calls Python no kernel is made: convert-nest-to-gpu says so. Kernels of the user's are
+    launched as they are.
     """
-    if not any(called(op) for op in function.walk()):
+    if all(launches(op) for op in function.walk() if called(op)):
         never_refused(function, steps, lambda: _schedule_function(function, block, steps, gpu))
 
 

@@ -70,3 +70,35 @@ func.func @effect(%x: tensor<4xf32>) {
   %0 = nt.custom_call ordered "f"(%x) {language = "c", entry = "f", kinds = ["array"], source = "..."} : (tensor<4xf32>) -> tensor<4xf32>
   func.return
 }
+
+// -----
+
+func.func @kernel(%x: tensor<4xf32>) {
+  // expected-error @below {{a kernel has an entry and a source; no source is given}}
+  %0 = nt.custom_call "f"(%x) {kinds = ["array"], cuda = {entry = "f", grid = [], block = [256 : i64]}} : (tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+
+func.func @geometry(%x: tensor<4xf32>) {
+  // expected-error @below {{a kernel has a `grid` and a `block`}}
+  %0 = nt.custom_call "f"(%x) {kinds = ["array"], cuda = {entry = "f", source = "..."}} : (tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+
+func.func @axes(%x: tensor<4xf32>) {
+  // expected-error @below {{a grid and a block have at most three axes}}
+  %0 = nt.custom_call "f"(%x) {kinds = ["array"], cuda = {entry = "f", source = "...", grid = [], block = []}} : (tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+
+func.func @no_dictionary(%x: tensor<4xf32>) {
+  // expected-error @below {{`cuda` is a dictionary}}
+  %0 = nt.custom_call "f"(%x) {kinds = ["array"], cuda = "..."} : (tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}

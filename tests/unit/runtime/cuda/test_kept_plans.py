@@ -27,6 +27,18 @@ def shifted(x):
     return x + SHIFT
 
 
+def _tripled(x):
+    return x * 3
+
+
+TRIPLED = "__device__ double _tripled(double x) { return x * 3; }"
+tripled = nt.custom_op(_tripled, cuda=TRIPLED)
+
+
+def with_a_kernel(x):
+    return tripled(x + 1).sum(axis=0)
+
+
 def swapped(x):
     x[:] = x[::-1].copy() * 2
 
@@ -76,6 +88,7 @@ CALLS = {
     "several kernels": (centred, (np.random.default_rng(0).random((90, 70)),)),
     "rounds": (centred, (np.random.default_rng(0).random((90, 70)), 0.5, 3)),
     "a global": (shifted, (np.arange(12.0),)),
+    "a kernel of the user": (with_a_kernel, (np.arange(12.0).reshape(3, 4),)),
     "nothing": (scaled, (np.zeros((0, 3)), 3.0)),
 }
 
@@ -130,6 +143,15 @@ def test_what_is_no_longer_so_is_compiled_again(cupy, compiled, monkeypatch):
     assert compiled
     agree(again(compiled, shifted)(cupy.asarray(np.arange(6.0))), np.arange(6.0) + 3)
     assert compiled  # other extents: a program of its own
+
+
+def test_another_text_of_a_kernel_is_compiled(cupy, compiled, monkeypatch):
+    x = np.arange(6.0).reshape(2, 3)
+    given = [(TRIPLED, 256), (TRIPLED, 256), (TRIPLED, 64), (TRIPLED.replace("* 3", "* 3.0 + 0.0"), 64)]
+    for (text, block), is_compiled in zip(given, [True, False, True, True], strict=True):
+        monkeypatch.setitem(globals(), "tripled", nt.custom_op(_tripled, cuda=text, block=block))
+        agree(again(compiled, with_a_kernel)(cupy.asarray(x)), with_a_kernel(x))
+        assert bool(compiled) == is_compiled
 
 
 def test_programs_of_the_cpu_and_of_a_gpu_are_apart(cupy, compiled):
