@@ -67,6 +67,15 @@ NT_NATIVE = "nt.native"
 gives in their place. nt-decompose takes the first where there is code for the CPU, or, where nt-drop-native has made it
 "cuda", for GPUs."""
 
+OWN_SCHEDULES = "nestor.own_schedules"
+"""Of a module: the schedules that operations of the user's have, by the name that SCHEDULED_OP has in locations: for each a
+dictionary of texts by target. nest-schedule-own applies them."""
+
+# ---- names in locations (set by the frontend) ---------------------------------------------------------
+
+SCHEDULED_OP = "nt.op"
+"""With the name and number of a call of an operation that has a schedule: the operation is part of its decomposition."""
+
 # ---- names in locations (set by nt-differentiate) -----------------------------------------------------
 
 NT_FORWARD = "nt.forward"

@@ -40,6 +40,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
     # nest -> upstream loops and vectors
     "cpu-to-scf": (
         "to-parts",
+        "nest-schedule-own",
         "nest-schedule-cpu",
         "nest-freeze",
         "nest-outline-repeated{nests=2 scheduled=true}",
@@ -67,6 +68,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
     # nest -> gpu: kernels and the host function that launches them; functions that CUDA C lacks are written out
     "cuda": (
         "cuda-to-parts",
+        "nest-schedule-own{target=cuda}",
         "nest-schedule-cuda",
         "nest-freeze",
         "nest-fold-combiners",
@@ -81,6 +83,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
     # the same with 32-bit indices: for buffers of fewer than 2^31 elements, which the caller checks
     "cuda-small": (
         "cuda-to-parts",
+        "nest-schedule-own{target=cuda}",
         "nest-schedule-cuda",
         "nest-freeze",
         "nest-fold-combiners",
@@ -97,6 +100,9 @@ PIPELINES: dict[str, tuple[str, ...]] = {
 
 OUTLINING = ("nest-outline-repeated", "nest-share-scratch")
 """The passes for what is repeated. A schedule of the user's speaks of the whole program: with it, they do not run."""
+
+OWN = "nest-schedule-own"
+"""The pass for schedules of operations. A schedule of the user's for the whole program takes its place, too."""
 
 AUTOMATIC = ("nest-schedule-cpu", "nest-schedule-cuda")
 """The passes that decide how loops run; a schedule of the user's takes their place."""

@@ -42,6 +42,7 @@ PASSES: dict[str, str] = {
     "nest-freeze": "transforms.nest.cleanup.freeze:NestFreezePass",
     "nest-fold-combiners": "transforms.nest.cleanup.fold_combiners:NestFoldCombinersPass",
     "nest-sink-checks": "transforms.nest.cleanup.sink_checks:NestSinkChecksPass",
+    "nest-schedule-own": "transforms.schedule.own_schedules:NestScheduleOwnPass",
     "nest-schedule-cpu": "transforms.schedulers.cpu.schedule_cpu:NestScheduleCpuPass",
     "nest-schedule-cuda": "transforms.schedulers.cuda.schedule_cuda:NestScheduleCudaPass",
     "apply-schedule": "transforms.schedule.apply_schedule:ApplySchedulePass",

@@ -23,6 +23,7 @@ from .errors import DTypeError, ShapeError, UnsupportedError
 from .forwarders import parameters_of
 from .launch_rules import Cuda, GridRule, check_text, cuda_of
 from .op_signatures import parsed
+from .own_schedules import Schedules, schedules_of
 from .pickling import Pickled
 from .spec import Spec, spec
 from .texts_of import texts_of
@@ -59,6 +60,7 @@ class CustomOp(Pickled, Generic[Params, Returned]):
         code: Code | None = None,
         decomposition: Callable[..., Any] | None = None,
         cuda: Cuda | None = None,
+        schedules: Schedules = (),
     ):
         functools.update_wrapper(self, reference)
         self.reference = reference
@@ -68,6 +70,7 @@ class CustomOp(Pickled, Generic[Params, Returned]):
         self.code = code
         self.decomposition = decomposition
         self.cuda = cuda
+        self.schedules = schedules
         self.primal = Primal(self)
         self.rule: CustomRule | None = None
 
@@ -163,7 +166,7 @@ class CustomOp(Pickled, Generic[Params, Returned]):
         texts = texts_of(self._functions()) if by_value else {}
         rule = self.rule
         derivative = None if rule is None else (type(rule), rule.nondiff_argnums, rule._rules())
-        how = self.code, self.decomposition, self.cuda
+        how = self.code, self.decomposition, self.cuda, self.schedules
         return self.reference, self.shape, self.dtype, how, derivative, texts
 
     def _take(
@@ -171,7 +174,7 @@ class CustomOp(Pickled, Generic[Params, Returned]):
         reference: Any,
         shape: Any,
         dtype: Any,
-        how: tuple[Any, Any, Any],
+        how: tuple[Any, Any, Any, Any],
         derivative: tuple[type[CustomRule], Any, Any] | None,
         texts: Texts,
     ) -> None:
@@ -269,6 +272,7 @@ def custom_op(
     grid: GridRule | None = ...,
     block: int | tuple[int, ...] = ...,
     decomposition: Callable[..., Any] | None = ...,
+    schedule: Any = ...,
 ) -> CustomOp[Params, Returned]: ...
 @overload
 def custom_op(
@@ -283,6 +287,7 @@ def custom_op(
     grid: GridRule | None = ...,
     block: int | tuple[int, ...] = ...,
     decomposition: Callable[..., Any] | None = ...,
+    schedule: Any = ...,
 ) -> Callable[[Callable[Params, Returned]], CustomOp[Params, Returned]]: ...
 @boundary
 def custom_op(
@@ -297,6 +302,7 @@ def custom_op(
     grid: GridRule | None = None,
     block: int | tuple[int, ...] = 256,
     decomposition: Callable[..., Any] | None = None,
+    schedule: Any = None,
 ) -> Any:
     """An operation of one's own, for compiled code and outside of it.
 
@@ -313,9 +319,10 @@ def custom_op(
     `block` threads (a number, or one for each axis), as many as `grid` says (a text such as "(n + 255) // 256, m", or a
     function of the operands' nt.spec); by default one thread for each element of the first result.
     `decomposition` is a function in NumPy that is compiled in its place: alone on the CPU, and beside `c`, `llvm` or
-    `cuda` for other targets, derivatives and nt.vmap. `.def_vjp` and `.def_jvp` give derivatives. docs/custom-ops.md
-    has the signatures of C, LLVM and CUDA functions. Raises DTypeError, ShapeError, UnsupportedError for a definition
-    that is not one.
+    `cuda` for other targets, derivatives and nt.vmap. `schedule` says how its loops run where they are its own, as
+    `compile(schedule=)` takes it, or a dictionary of such for "cpu" and "cuda". `.def_vjp` and `.def_jvp` give
+    derivatives. docs/custom-ops.md has the signatures of C, LLVM and CUDA functions. Raises DTypeError, ShapeError,
+    UnsupportedError for a definition that is not one, FileError for a schedule that cannot be read.
     """
     if reference is None:
         return boundary(
@@ -330,6 +337,7 @@ def custom_op(
                 grid=grid,
                 block=block,
                 decomposition=decomposition,
+                schedule=schedule,
             )
         )
     if isinstance(reference, Pickled) or not callable(reference) or inspect.isclass(reference):
@@ -348,7 +356,12 @@ def custom_op(
     entry = _entry(reference, entry)
     code = _code(c, llvm, entry)
     kernel = cuda_of(reference, shape, cuda, entry, grid, block)
-    return CustomOp(reference, shape, _dtypes(dtype), code, decomposition, kernel)
+    schedules = schedules_of(schedule)
+    if schedules and decomposition is None:
+        raise UnsupportedError(
+            "schedule= is of the loops of a decomposition, and there is none", hint="give decomposition="
+        )
+    return CustomOp(reference, shape, _dtypes(dtype), code, decomposition, kernel, schedules)
 
 
 def _dtypes(dtype: Any) -> Any:

@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Block, Region
 
 from ...dialects.attributes import NT_NATIVE
+from ...dialects.diagnostic import NestorError
 from ...dialects.nt import CompositeOp, StopGradientOp, YieldOp
 from ...dialects.nt.derivative_ops import is_differentiable
 from ...lowering.abi.custom_call_names import BLOCK, CUDA, ENTRY, GRID, LANGUAGE, PURE, SOURCE
@@ -262,12 +263,28 @@ class _OpCall:
         for buffer in closed:
             buffer.read_only = True
         try:
-            value = call(self.frame, self.node, Static(function), self.operands, {})  # pyright: ignore
+            with self.graph.scheduled(self.name, self._schedules()):
+                value = call(self.frame, self.node, Static(function), self.operands, {})  # pyright: ignore
         finally:
             for buffer in closed:
                 buffer.read_only = False
         self.frame.at(self.node)
         return value
+
+    def _schedules(self) -> dict[str, str]:
+        """The schedules of the decomposition's nests, by target."""
+        given: tuple[tuple[str, str], ...] = self._read("schedules")
+        for target, text in given:
+            from ...dialects.parse import parse_module
+            from ...transforms.schedule.apply_schedule import sequences_in
+
+            try:
+                sequences_in(parse_module(text, f"<schedule of {self.name} for {target}>"))
+            except NestorError as error:
+                what = f"the schedule of {self.name} is none: {error.diagnostic.message}"
+                hint = "schedule= takes what compile(schedule=) takes: nt.schedule makes one"
+                self.frame.fail(self.node, what, hint, DTypeError)
+        return dict(given)
 
     def _of_its_own(self, value: Value) -> Value:
         """A result that shares no memory with what it was computed of."""

@@ -33,6 +33,7 @@ from ...dialects.attributes import (
     NT_LAYOUT,
     NT_MUTATED,
     NT_WRITES_ARG,
+    OWN_SCHEDULES,
 )
 from ...dialects.diagnostic import NestorError
 from ...dialects.nt.derivative_ops import functions_named_by
@@ -779,6 +780,13 @@ class _Lowering:
         declared = [op for name, op in self.graph.declarations.items() if name in called]
         module = ModuleOp([*externals, *declared, *used, function])
         module.location = UNKNOWN_LOC
+        if self.graph.own_schedules:
+            module.attributes[OWN_SCHEDULES] = DictionaryAttr(
+                {
+                    name: DictionaryAttr({target: StringAttr(text) for target, text in texts.items()})
+                    for name, texts in self.graph.own_schedules.items()
+                }
+            )
         return module
 
 

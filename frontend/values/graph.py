@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntAttr,
     IntegerAttr,
+    NameLoc,
     StringAttr,
     TensorType,
     i64,
@@ -27,6 +28,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 from xdsl.traits import Pure
 
+from ...dialects.attributes import SCHEDULED_OP
 from ...dialects.diagnostic import NestorError, SourceLocation
 from ...dialects.ext.arith import NO_OVERFLOW
 from ...dialects.nt.expand import Emitter
@@ -94,6 +96,9 @@ class Graph:
         self._journals: list[dict[Buffer, tuple[SSAValue | None, int]]] = []
         self.place = SourceLocation("")
         self.location: Any = UNKNOWN_LOC
+        self.own_schedules: dict[str, dict[str, str]] = {}
+        """The schedules of operations of the user's, by the names that locations have for their calls."""
+        self._own: StringAttr | None = None
         self.assumptions = Assumptions()
         self.island: Island | None = None
         self._head: Operation | None = None
@@ -402,7 +407,24 @@ class Graph:
         if place == self.place:
             return
         self.place = place
-        self.location = FileLineColLoc(StringAttr(place.file), IntAttr(place.line), IntAttr(place.column))
+        location = FileLineColLoc(StringAttr(place.file), IntAttr(place.line), IntAttr(place.column))
+        self.location = location if self._own is None else NameLoc(self._own, location)
+
+    @contextmanager
+    def scheduled(self, name: str, schedules: Mapping[str, str]) -> Iterator[None]:
+        """Operations inserted meanwhile are those of an operation that has schedules, by target."""
+        if not schedules:
+            yield
+            return
+        outer, place, location = self._own, self.place, self.location
+        number = len(self.own_schedules) + 1
+        self._own = StringAttr(f"{SCHEDULED_OP} {name}#{number}")
+        self.own_schedules[f"{name}#{number}"] = dict(schedules)
+        self.location = NameLoc(self._own, location)
+        try:
+            yield
+        finally:
+            self._own, self.place, self.location = outer, place, location
 
     def error(self, kind: type[NestorError], message: str, hint: str | None = None) -> NestorError:
         """Build (do not raise) an error at the present place."""

@@ -22,6 +22,7 @@ PAGES = {
     "custom-ops": (7, ""),
     "reductions": (4, ""),
     "custom-ops": (8, ""),
+    "custom-ops": (9, ""),
 }
 """By the page: how many snippets it has at least, and what they print."""
 

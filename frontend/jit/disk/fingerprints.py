@@ -181,7 +181,9 @@ def _of_op(value: CustomOp | Primal, depth: int) -> str:
     """An operation of the user's: its texts. The functions that it is made of are read as its attributes."""
     op = value.op if isinstance(value, Primal) else value
     shape = op.shape if isinstance(op.shape, str) else None
-    return f"{type(value).__name__}({fingerprint((op.code, op.cuda, shape, op.dtype), depth + 1)})"
+    return (
+        f"{type(value).__name__}({fingerprint((op.code, op.cuda, op.schedules, shape, op.dtype), depth + 1)})"
+    )
 
 
 _MADE = frozenset((

@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from io import StringIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ....dialects.attributes import NT_MUTATED, NT_WRITES_ARG, SITES
+from ....dialects.attributes import NT_MUTATED, NT_WRITES_ARG, OWN_SCHEDULES, SITES
 from ...interface.errors import UnsupportedError
 from ...values.exceptions import registered
 from ..call.cpu_kernel import CpuKernel, FrozenDescription
@@ -34,7 +34,7 @@ WATCHES: ContextVar[list[Any] | None] = ContextVar("WATCHES", default=None)
 LEVELS: dict[str, tuple[str, ...]] = {
     "nt": (),
     "nt-fused": ("to-fusions",),
-    "nest": ("to-parts", "nest-schedule-cpu", "nest-freeze"),
+    "nest": ("to-parts", "nest-schedule-own", "nest-schedule-cpu", "nest-freeze"),
     "scf": ("cpu-to-scf",),
     "llvm": ("cpu",),
     "llvm-ir": ("cpu",),
@@ -66,7 +66,7 @@ def passes_of(
     """The passes, each made when those before it have run: what the module has not is not imported."""
     from ....analysis.machine import pass_options
     from ....transforms.pass_manager import PassNode
-    from ....transforms.pipelines import AUTOMATIC, OUTLINING, expand, name_and_options
+    from ....transforms.pipelines import AUTOMATIC, OUTLINING, OWN, expand, name_and_options
     from ....transforms.registry import IDLE_WITHOUT, load_pass
 
     machines = cpu_of(machine), gpu_of(machine)
@@ -74,7 +74,9 @@ def passes_of(
         name, options = name_and_options(text)
         if name in IDLE_WITHOUT and not any(op.name in IDLE_WITHOUT[name] for op in module.walk()):
             continue
-        if schedule is not None and name in OUTLINING:
+        if schedule is not None and name in (*OUTLINING, OWN):
+            continue
+        if name == OWN and OWN_SCHEDULES not in module.attributes:
             continue
         progress.at(name)
         if schedule is not None and name in AUTOMATIC:
