@@ -148,6 +148,18 @@ def parts_of(value: Any) -> tuple[tuple[Any, ...] | None, Sequence[Any]] | None:
     return None
 
 
+def with_items(value: Any, change: Callable[[Any], Any]) -> Any:
+    """A structured value whose items are what `change` gives for each; the value itself where all stay."""
+    parts = None if type(value) in LEAVES else parts_of(value)
+    if parts is None:
+        return value
+    names, items = parts
+    made = [change(item) for item in items]
+    if all(new is old for new, old in zip(made, items, strict=True)):
+        return value
+    return build(type(value), names, made)
+
+
 def is_spread(value: Any, objects: bool = False) -> bool:
     """Whether an argument enters by its leaves. Tuples without arrays are constants, such as shapes; objects of classes are
     constants too, unless `objects` are asked for."""

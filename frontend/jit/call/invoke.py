@@ -115,12 +115,12 @@ class Invocation:
             return arrays
         return [real_view(a) if getattr(a, "dtype", None) in PARTS else a for a in arrays]
 
-    def assembled(self, stored: Sequence[Any], values: Sequence[Any]) -> Any:
-        """The results of a call without `out`, once the kernel has filled the arrays `stored`."""
+    def assembled(self, stored: Sequence[Any], values: Sequence[Any], given: dict[int, Any]) -> Any:
+        """The results of a call, once the kernel has filled the arrays `stored`, which the caller has `given` for some."""
         names = self._with_told(self.names, stored) if self.told else self.names
         if self.integers:
             names = {**names, **{k: values[k] for k in self.integers}}
-        return self._assemble(self.program.results, self._in_order(stored), {}, values, names, [])
+        return self._assemble(self.program.results, self._in_order(stored), given, values, names, [])
 
     # ---- results that the program allocates, integers that it tells -----------------------------------
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...interface.errors import UnsupportedError
-from ...interface.structures import LEAVES, build, parts_of
+from ...interface.structures import LEAVES, parts_of, with_items
 from .host_arrays import HostArrays, Namespace
 from .torch_tensors import Torch
 
@@ -38,28 +38,81 @@ MOST_CLASSES = 256
 """Maximum number of classes that are remembered; beyond, all are looked at again."""
 
 
-class Adoption:
-    """One call: its arguments with NumPy arrays in them, and how results are given back."""
+class Exchange:
+    """One call with arrays of one library in the place of those of others, and how results are given back."""
 
-    __slots__ = ("_adopted", "_arrays", "_leaves_devices", "args", "kwargs", "library", "name")
+    __slots__ = ("_mine", "_taken", "args", "kwargs", "name")
 
-    def __init__(self, leaves_devices: bool):
+    array_type: type
+    """The arrays that take the place of others."""
+
+    def __init__(self) -> None:
         self.args: tuple[Any, ...] = ()
         self.kwargs: dict[str, Any] = {}
-        self.library: Library | None = None
         self.name = ""
         """The parameter whose value was taken last."""
-        self._leaves_devices = leaves_devices
-        self._arrays: dict[int, tuple[np.ndarray, Any]] = {}
+        self._mine: dict[int, tuple[Any, Any]] = {}
         """Arrays of the call by identity, and what the caller passed for each."""
-        self._adopted: list[tuple[str, Library, Any]] = []
+        self._taken: list[tuple[str, Any, Any]] = []
+        """Parameters, and the libraries and arrays that were in their values."""
+
+    def take(self, name: str, value: Any) -> Any:
+        """What stands for the value of parameter `name`: the value itself where nothing in it is of another library."""
+        raise NotImplementedError
+
+    def take_items(self, name: str, value: Any) -> Any:
+        """The same of a structured value."""
+        return with_items(value, lambda item: self.take(name, item))
+
+    def take_call(self, function: CallArguments, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        """Take the arguments of a call. What is beyond the parameters are those of the last one, `*args`."""
+        names, static = function._names, function._static
+        rest = len(args) - len(names)
+        placed = names if rest <= 0 else [*names, *(names[-1:] or ["args"]) * rest]
+        pairs = zip(placed, args, strict=False)
+        self.args = tuple([value if name in static else self.take(name, value) for name, value in pairs])
+        self.kwargs = {
+            name: value if name in static else self.take(name, value) for name, value in kwargs.items()
+        }
+
+    def given_back(self, array: Any) -> Any:
+        """An array that the call has made, in the caller's kind."""
+        raise NotImplementedError
+
+    def results(self, value: Any) -> Any:
+        """A result with arrays of the caller's kind. Raises ShapeError, DTypeError where the library has none."""
+        if type(value) is not self.array_type:
+            return with_items(value, self.results)
+        known = self._mine.get(id(value))
+        if known is None or known[0] is not value:
+            known = self._mine[id(value)] = value, self.given_back(value)
+        return known[1]
+
+    def note_writes(self, parameters: set[str]) -> None:
+        """Tell the libraries that the arrays which these parameters had were written to."""
+        for name, library, value in self._taken:
+            if name in parameters and hasattr(library, "written"):
+                library.written(value)
+
+
+class Adoption(Exchange):
+    """One call: its arguments with NumPy arrays in them, and how results are given back."""
+
+    __slots__ = ("_leaves_devices", "library")
+
+    array_type = np.ndarray
+
+    def __init__(self, leaves_devices: bool):
+        super().__init__()
+        self.library: Library | None = None
+        self._leaves_devices = leaves_devices
 
     def take(self, name: str, value: Any) -> Any:
         """What stands for the value of parameter `name`: the value itself where nothing in it is adopted."""
         self.name = name
         kind = type(value)
         if kind is np.ndarray:
-            self._arrays[id(value)] = (value, value)
+            self._mine[id(value)] = (value, value)
             return value
         if kind in LEAVES:
             return value
@@ -67,52 +120,27 @@ class Adoption:
         if library is None:
             return value
         if library is _STRUCTURE:
-            return self._take_items(name, value)
+            return self.take_items(name, value)
         if self._leaves_devices and library.is_elsewhere(value):
             return value
         array = library.array_of(name, value)
         if self.library is None:
             self.library = library
-        self._arrays[id(array)] = (array, value)
-        self._adopted.append((name, library, value))
+        self._mine[id(array)] = (array, value)
+        self._taken.append((name, library, value))
         return array
 
-    def _take_items(self, name: str, value: Any) -> Any:
-        parts = parts_of(value)
-        assert parts is not None
-        names, items = parts
-        taken = [self.take(name, item) for item in items]
-        if all(new is old for new, old in zip(taken, items, strict=True)):
-            return value
-        return build(type(value), names, taken)
+    def given_back(self, array: Any) -> Any:
+        """An array that the call has made, in the kind of the first argument of another library."""
+        assert self.library is not None
+        return self.library.result_of(array)
 
     def results(self, value: Any) -> Any:
-        """A result with arrays of the caller's kind. Raises ShapeError, DTypeError where the library has none."""
-        assert self.library is not None
-        kind = type(value)
-        if kind is np.ndarray:
-            known = self._arrays.get(id(value))
-            if known is not None and known[0] is value:
-                return known[1]
-            made = self.library.result_of(value)
-            self._arrays[id(value)] = (value, made)
-            return made
+        """A result with arrays, and scalars, of the caller's kind."""
         if isinstance(value, np.generic):
+            assert self.library is not None
             return self.library.scalar_of(value)
-        parts = None if kind in LEAVES else parts_of(value)
-        if parts is None:
-            return value
-        names, items = parts
-        made = [self.results(item) for item in items]
-        if all(new is old for new, old in zip(made, items, strict=True)):
-            return value
-        return build(kind, names, made)
-
-    def note_writes(self, parameters: set[str]) -> None:
-        """Tell the libraries that the arrays which these parameters had were written to."""
-        for name, library, value in self._adopted:
-            if name in parameters:
-                library.written(value)
+        return super().results(value)
 
 
 Leaves = tuple[list[str], list[Any], list[Any]]
@@ -208,24 +236,11 @@ def adoption(
     if not defaults and not any(map(is_foreign, args)) and not any(map(is_foreign, kwargs.values())):
         return None
     made = Adoption(leaves_devices)
-    names, static = function._names, function._static
     if defaults:
-        given = {*names[: len(args)], *kwargs}
+        given = {*function._names[: len(args)], *kwargs}
         kwargs = {**kwargs, **{name: value for name, value in defaults.items() if name not in given}}
-    rest = len(args) - len(names)
     try:
-        # What is beyond the names are those of the last one, `*args`.
-        placed = names if rest <= 0 else [*names, *(names[-1:] or ["args"]) * rest]
-        made.args = tuple(
-            [
-                value if name in static else made.take(name, value)
-                for name, value in zip(placed, args, strict=False)
-            ]
-        )
-        if kwargs:
-            made.kwargs = {
-                name: value if name in static else made.take(name, value) for name, value in kwargs.items()
-            }
+        made.take_call(function, args, kwargs)
     except UnsupportedError as error:
         function._locate(error, made.name)
         raise

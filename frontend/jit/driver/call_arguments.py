@@ -112,11 +112,7 @@ class CallArguments:
             fitting = bound(self.signature, args, kwargs)
         except TypeError as error:
             raise self._misfit(error) from None
-        names: list[str] = []
-        values: list[Any] = []
-        groups: list[str | None] = []
-        taken = set(self._names)
-        seen = Seen() if seen is None else seen
+        given: list[Any] = []
         for (name, parameter), default in zip(self.signature.parameters.items(), self._defaults, strict=True):
             value = fitting.arguments.get(name, default)
             if parameter.kind is parameter.VAR_POSITIONAL and isinstance(value, Default):
@@ -125,6 +121,16 @@ class CallArguments:
                 value = {}
             if self._spreads and isinstance(value, Default) and is_ordinary(type(value.value)):
                 value = value.value
+            given.append(value)
+        return self._spread_out(given, Seen() if seen is None else seen)
+
+    def _spread_out(self, given: Sequence[Any], seen: Seen) -> tuple[list[str], list[Any], list[str | None]]:
+        """The leaves of the values of the parameters, in their order, defaults marked."""
+        names: list[str] = []
+        values: list[Any] = []
+        groups: list[str | None] = []
+        taken = set(self._names)
+        for name, value in zip(self._names, given, strict=True):
             leaves: list[tuple[str, Any]] = [(name, value)]
             is_opened = name in self._opened and type(value) is tuple
             is_structure = name not in self._static and (is_opened or is_spread(value, self._spreads))

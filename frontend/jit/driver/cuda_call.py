@@ -7,8 +7,8 @@ another device than the current one are refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from ....dialects.tracebacks import boundary
 from ....lowering.abi.kernel_signature import LARGEST_SMALL
 from ....runtime.cuda.device_arrays import ALIGNMENT, fresh
 from ...interface.argument_types import ArgumentType
+from ...interface.errors import UnsupportedError
+from ...interface.structures import LEAVES, Seen, Structure, is_spread
 from ..call.invoke import Invocation
 from ..specialise.arguments import Default, is_long, key_of, overlaps
 from .adoption import Adoption, adoption
@@ -74,25 +76,41 @@ class CudaFunction(JitFunction):
 
     def _answered(self, cupy: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         """A call whose arrays of the device are CuPy's, by its plan where there is one."""
-        values = None if cupy is None or is_watched() else self._in_order(args, kwargs)
-        key = None if values is None else self._plan_key(cupy, values)
-        if values is None or key is None:
+        asked = None if cupy is None or is_watched() else self._asked(cupy, args, kwargs)
+        if asked is None:
             check_device()
             return super().__call__(*args, **kwargs)
-        found: Any = self._planned.get(key, _NEW)
+        found: Any = self._planned.get(asked.key, _NEW)
         if type(found) is ByValue:
-            found = found.plans.get(_integers(values), _NEW if len(found.plans) < MOST_VALUES else None)
+            found = found.plans.get(_integers(asked.values), _NEW if len(found.plans) < MOST_VALUES else None)
         if found is _NEW:
             return self._call_and_plan(cupy, args, kwargs)
         if found is not None and found.is_valid(self):
             try:
-                result = found(values)
+                result = found(asked.values, asked.out)
             except OverflowError:  # a number that a kernel takes in fewer bits: the general call says which
                 return super().__call__(*args, **kwargs)
             self._hits += 1
             return result
         check_device()
         return super().__call__(*args, **kwargs)
+
+    def _asked(self, cupy: Any, args: tuple, kwargs: dict[str, Any]) -> Asked | None:
+        """What decides what a call does; None for calls without a plan."""
+        out = None
+        if kwargs and not self._has_out and "out" in kwargs:
+            kwargs = dict(kwargs)
+            out = kwargs.pop("out")
+        names, values = self._names, self._in_order(args, kwargs)
+        if values is None:
+            return None
+        if not self._is_flat(cupy, values):
+            try:
+                names, values, _ = self._spread_out(values, Seen())
+            except UnsupportedError:
+                return None  # the general call says where it is
+        key = self._plan_key(cupy, names, values, _targets(out))
+        return None if key is None else Asked(names, values, out, key)
 
     def _forget_all(self) -> None:
         super()._forget_all()
@@ -113,12 +131,27 @@ class CudaFunction(JitFunction):
             values[self._places[name]] = value
         return values
 
-    def _plan_key(self, cupy: Any, values: Sequence[Any]) -> Any:
-        """What decides what a call with these arguments does, but for values of numbers; None for calls without a plan."""
+    def _is_flat(self, cupy: Any, values: Sequence[Any]) -> bool:
+        """Whether no value is a structure."""
+        array = cupy.ndarray
+        return (
+            all([type(v) is array or type(v) in _FLAT or not is_spread(v) for v in values])
+            and not self._opened
+        )
+
+    def _plan_key(
+        self, cupy: Any, names: Sequence[str], values: Sequence[Any], targets: Sequence[Any]
+    ) -> Any:
+        """What decides what a call with these leaves does, but for values of numbers; None for calls without a plan.
+        `targets` are the arrays that the caller gives for results."""
         array = cupy.ndarray
         here = cupy.cuda.runtime.getDevice()
-        parts: list[Any] = [here]
-        for name, value in zip(self._names, values, strict=True):
+        parts: list[Any] = [here, len(targets)]
+        for target in targets:
+            if type(target) is not array or target.device.id != here:
+                return None
+            parts += (target.shape, target.strides, target.dtype, target.data.ptr % ALIGNMENT)
+        for name, value in zip(names, values, strict=True):
             kind = type(value)
             if kind is array:
                 if value.device.id != here:
@@ -132,33 +165,37 @@ class CudaFunction(JitFunction):
                 return None
             elif kind in VARYING:
                 parts.append((kind, kind not in INTEGERS or abs(int(value)) < LARGEST_SMALL))
+            elif kind is Structure:
+                parts.append(key_of(value))
             else:
                 return None
-        if self._writes():
-            parts.append(overlaps(descriptions([v for v in values if type(v) is array])))
+        if targets or self._writes():
+            arrays = [v for v in (*values, *targets) if type(v) is array]
+            parts.append(overlaps(descriptions(arrays)))
         return tuple(parts)
 
     def _call_and_plan(self, cupy: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         """Answer a call of a new kind; the next ones like it follow a plan, if there is one."""
         check_device()
         result = super().__call__(*args, **kwargs)
-        values = self._in_order(args, kwargs)
-        key = None if values is None else self._plan_key(cupy, values)
-        if values is None or key is None:  # more is known of the function now
+        asked = self._asked(cupy, args, kwargs)
+        if asked is None:  # more is known of the function now
             return result
-        invocation = self._invocations.get(self._signature_key(self._names, values))
+        invocation = self._invocations.get(self._signature_key(asked.names, asked.values))
         if len(self._planned) >= MAX_SIGNATURES:
             self._planned.clear()
         if invocation is None or invocation.touches:
             return result
+        key = asked.key
         plan = self._planned.get(key)
+        integers = _integers(asked.values)
         if plan is None:
-            plan = PlannedCall.of(cupy, invocation, values)
-        if plan is None and (integers := _integers(values)):
-            first = PlannedCall.of(cupy, invocation, values, is_by_value=True)
+            plan = PlannedCall.of(cupy, invocation, asked)
+        if plan is None and integers:
+            first = PlannedCall.of(cupy, invocation, asked, is_by_value=True)
             plan = None if first is None else ByValue({integers: first})
         elif type(plan) is ByValue:
-            plan.plans[_integers(values)] = PlannedCall.of(cupy, invocation, values, is_by_value=True)
+            plan.plans[integers] = PlannedCall.of(cupy, invocation, asked, is_by_value=True)
         self._planned[key] = plan
         return result
 
@@ -182,6 +219,22 @@ class CudaFunction(JitFunction):
         return invocation_for(values)(program, kernel, types)
 
 
+class Asked(NamedTuple):
+    """A call: the names and values of its leaves, the caller's `out`, and what decides which plan it follows."""
+
+    names: Sequence[str]
+    values: Sequence[Any]
+    out: Any
+    key: Any
+
+
+def _targets(out: Any) -> Sequence[Any]:
+    """The arrays that a caller gives for results."""
+    if out is None:
+        return ()
+    return out if isinstance(out, tuple | list) else (out,)
+
+
 class PlannedCall:
     """A call of which everything is known but the addresses of arrays, and the values of numbers that decide nothing."""
 
@@ -192,6 +245,7 @@ class PlannedCall:
         launch: Callable[..., None],
         outputs: Sequence[tuple[tuple[int, ...], np.dtype]],
         count: int,
+        targets: Mapping[int, int],
     ):
         self._invocation = invocation
         self._cupy = cupy
@@ -201,6 +255,8 @@ class PlannedCall:
         program = invocation.program
         self._captured = bool(program.captured)
         self._outputs = outputs
+        self._targets = targets
+        """Outputs, and which of the arrays of `out` they are."""
         only = program.results
         is_only = not isinstance(only, tuple) and only.how == "output" and len(self._outputs) == 1
         self._is_array = (
@@ -209,10 +265,11 @@ class PlannedCall:
 
     @classmethod
     def of(
-        cls, cupy: Any, invocation: Invocation, values: Sequence[Any], is_by_value: bool = False
+        cls, cupy: Any, invocation: Invocation, asked: Asked, is_by_value: bool = False
     ) -> PlannedCall | None:
         """The plan of calls like one that was answered by `invocation`, with the same integers if `is_by_value`; None where
         they have none."""
+        values = asked.values
         if not isinstance(invocation, DeviceInvocation) or invocation.has_complex:
             return None
         try:  # without the values of integers
@@ -230,31 +287,44 @@ class PlannedCall:
         ):
             return None
         arguments, _ = invocation._arguments(values)
-        stored, _ = invocation._buffers(shapes, None, values)
+        stored, given = invocation._buffers(shapes, asked.out, values)
+        if any(stored[k] is not target for k, target in given.items()):
+            return None  # elements are copied there
         varying = [kind for kind in VARYING if not is_by_value or kind not in INTEGERS]
         varies = [type(v) in varying for v in (*passed, *stored)]
         launch = invocation.kernel.plan(cupy, [*arguments, *stored], varies)
         if launch is None:
             return None
-        return cls(invocation, cupy, launch, [(array.shape, array.dtype) for array in stored], len(values))
+        outputs = [(array.shape, array.dtype) for array in stored]
+        places = [id(one) for one in _targets(asked.out)]
+        targets = {k: places.index(id(target)) for k, target in given.items()}
+        return cls(invocation, cupy, launch, outputs, len(values), targets)
 
     def is_valid(self, function: JitFunction) -> bool:
         """Whether the globals that were compiled in have the values they had."""
         return not self._captured or function._still_valid(self._invocation.program)
 
-    def __call__(self, values: Sequence[Any]) -> Any:
+    def __call__(self, values: Sequence[Any], out: Any = None) -> Any:
         """Queue the kernels; the results."""
         cupy, invocation = self._cupy, self._invocation
-        if self._is_array and self._takes_all:
+        if self._is_array and self._takes_all and out is None:
             result = fresh(cupy, *self._outputs[0])
             self._launch(*values, result)
             return result
-        stored = [fresh(cupy, shape, dtype) for shape, dtype in self._outputs]
+        given = _targets(out)
+        targets = {k: given[place] for k, place in self._targets.items()}
+        stored = [
+            targets[k] if k in targets else fresh(cupy, shape, dtype)
+            for k, (shape, dtype) in enumerate(self._outputs)
+        ]
         orders = invocation.orders
         passed = [values[k].transpose(orders[k]) if k in orders else values[k] for k in self._passed]
         self._launch(*passed, *stored)
-        return invocation.assembled(stored, values)
+        return invocation.assembled(stored, values, targets)
 
+
+_FLAT = frozenset((*LEAVES, Default, *VARYING))
+"""Types of values that are certainly no structures."""
 
 _NEW: Any = object()
 """Instead of a plan: no call like this one has been made."""

@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ....runtime.cuda.device_arrays import adopt, check_is_here, is_elsewhere
-from ...interface.structures import LEAVES, build, parts_of
-from .adoption import library_of
+from ...interface.structures import LEAVES
+from .adoption import Exchange, library_of
 from .host_arrays import Namespace
 from .torch_tensors import Torch
 
@@ -23,40 +23,30 @@ if TYPE_CHECKING:
     from .call_arguments import CallArguments
 
 
-class DeviceAdoption:
+class DeviceAdoption(Exchange):
     """One call with CuPy arrays in the place of those of other libraries, and how results are given back."""
 
-    __slots__ = ("_cupy", "_library", "_mine", "_taken", "args", "is_decided", "kwargs")
+    __slots__ = ("_cupy", "_library", "array_type", "is_decided")
 
     def __init__(self, cupy: Any):
+        super().__init__()
         self._cupy = cupy
+        self.array_type = cupy.ndarray
         self._library: Any = None
         self.is_decided = False
         """Whether an array of the device has said of which kind results are."""
-        self._mine: dict[int, tuple[Any, Any]] = {}
-        """CuPy arrays of the call by identity, and what the caller passed for each."""
-        self._taken: list[tuple[str, Any, Any]] = []
-        self.args: tuple[Any, ...] = ()
-        self.kwargs: dict[str, Any] = {}
 
     def take(self, name: str, value: Any) -> Any:
         """What stands for the value of parameter `name`: the value itself where nothing in it is adopted."""
         kind = type(value)
-        if kind is self._cupy.ndarray:
+        if kind is self.array_type:
             self.is_decided = True
             return value
         if kind in LEAVES:
             return value
         if is_elsewhere(value):
             return self._array(name, value)
-        parts = parts_of(value) if not hasattr(value, "__dlpack__") else None
-        if parts is None:
-            return value
-        names, items = parts
-        taken = [self.take(name, item) for item in items]
-        if all(new is old for new, old in zip(taken, items, strict=True)):
-            return value
-        return build(kind, names, taken)
+        return value if hasattr(value, "__dlpack__") else self.take_items(name, value)
 
     def _array(self, name: str, value: Any) -> Any:
         array = adopt(self._cupy, value, name)
@@ -74,30 +64,9 @@ class DeviceAdoption:
         """Whether an argument is of another library."""
         return bool(self._mine)
 
-    def results(self, value: Any) -> Any:
-        """A result with arrays of the caller's kind."""
-        kind = type(value)
-        if kind is self._cupy.ndarray:
-            known = self._mine.get(id(value))
-            if known is not None:
-                return known[1]
-            made = value if self._library is None else self._library.device_result_of(value)
-            self._mine[id(value)] = value, made
-            return made
-        parts = None if kind in LEAVES else parts_of(value)
-        if parts is None:
-            return value
-        names, items = parts
-        made = [self.results(item) for item in items]
-        if all(new is old for new, old in zip(made, items, strict=True)):
-            return value
-        return build(kind, names, made)
-
-    def note_writes(self, parameters: set[str]) -> None:
-        """Tell the libraries that the arrays which these parameters had were written to."""
-        for name, library, value in self._taken:
-            if name in parameters and hasattr(library, "written"):
-                library.written(value)
+    def given_back(self, array: Any) -> Any:
+        """An array that the call has made, in the kind of the first one of the device."""
+        return array if self._library is None else self._library.device_result_of(array)
 
 
 def device_adoption(
@@ -112,12 +81,6 @@ def device_adoption(
         [type(v) is own or type(v) in LEAVES for v in kwargs.values()]
     ):
         return None
-    made, names, static = DeviceAdoption(cupy), function._names, function._static
-    rest = len(args) - len(names)
-    placed = names if rest <= 0 else [*names, *(names[-1:] or ["args"]) * rest]
-    pairs = zip(placed, args, strict=False)
-    made.args = tuple([value if name in static else made.take(name, value) for name, value in pairs])
-    made.kwargs = {
-        name: value if name in static else made.take(name, value) for name, value in kwargs.items()
-    }
+    made = DeviceAdoption(cupy)
+    made.take_call(function, args, kwargs)
     return made if made.is_needed else None

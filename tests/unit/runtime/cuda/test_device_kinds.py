@@ -7,27 +7,7 @@ import fake_cupy
 import nestor as nt
 import numpy as np
 import pytest
-from nestor.frontend.jit.driver.jit_function import JitFunction
 from test_cuda_runtime import CudaTensor, Tensor, scaled, several
-
-
-@pytest.fixture
-def cupy(monkeypatch):
-    return fake_cupy.install(monkeypatch)
-
-
-@pytest.fixture
-def general(monkeypatch):
-    """The calls that no plan answered."""
-    found = []
-    call = JitFunction.__call__
-
-    def count(self, *args, **kwargs):
-        found.append(args)
-        return call(self, *args, **kwargs)
-
-    monkeypatch.setattr(JitFunction, "__call__", count)
-    return found
 
 
 @pytest.fixture
@@ -99,17 +79,20 @@ def test_tensors_that_are_written(cupy, torch, general):
         assert float(total.host) == a.host.sum() and type(total) is torch.Tensor
         assert (a.version, b.version) == (1, 0)
     assert len(general) == 1
-    out, x = torch.Tensor(np.zeros(40)), torch.Tensor(np.arange(40.0))
-    assert nt.jit(scaled, target="cuda")(x, 2.0, out=out) is out
-    np.testing.assert_array_equal(out.host, np.arange(40.0) * 2)
-    assert (out.version, x.version) == (1, 0)
+    given = nt.jit(scaled, target="cuda")
+    for k in (2.0, 3.0):
+        out, x = torch.Tensor(np.zeros(40)), torch.Tensor(np.arange(40.0))
+        assert given(x, k, out=out) is out
+        np.testing.assert_array_equal(out.host, np.arange(40.0) * k)
+        assert (out.version, x.version) == (1, 0)
+    assert len(general) == 2
 
 
 def pairs(pair, k):
     return {"scaled": pair[0] * k, "pair": pair, "sum": pair[0] + pair[1]}
 
 
-def test_tensors_in_structures(cupy, torch):
+def test_tensors_in_structures(cupy, torch, general):
     compiled = nt.jit(pairs, target="cuda")
     for k in (2.0, 3.0):
         pair = torch.Tensor(np.ones(5)), torch.Tensor(np.arange(5.0))
@@ -118,6 +101,7 @@ def test_tensors_in_structures(cupy, torch):
         assert type(got["sum"]) is torch.Tensor
         np.testing.assert_array_equal(got["sum"].host, np.arange(5.0) + 1)
         np.testing.assert_array_equal(got["scaled"].host, np.full(5, k))
+    assert len(general) == 1
 
 
 def total(x, y):
