@@ -114,6 +114,12 @@ GRAIN = "nestor.grain"
 DESCENDING = "nestor.descending"
 """Of a parallel loop: a thread does its share in stretches of this many iterations, the last stretch first."""
 
+BRANCH_COUNTS = "nestor.branch_counts"
+"""Of a branch: the address of two 64-bit integers that count how often its condition was false, and true."""
+
+BRANCH_WEIGHTS = "nestor.branch_weights"
+"""Of a branch: how much more often its condition is true than false, as two integers."""
+
 UNROLL = "nestor.unroll"
 """The loop is unrolled: by four on the CPU, by `#pragma unroll` in kernels."""
 

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects import llvm
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.attributes import BRANCH_COUNTS, BRANCH_WEIGHTS
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.ext import llvm as ext
 from ...dialects.ext import llvm_intrinsics as intr
@@ -267,9 +269,33 @@ def _cond_br(f: FunctionEmitter, op: llvm.CondBrOp, lines: list[str]) -> str:
             _merge(f, op, pair, lines) for pair in zip(op.then_arguments, op.else_arguments, strict=True)
         ]
         return f"br {f.branch(source, op.then_block, merged)}{f.loop_metadata(op)}"
+    _count(f, op, lines)
     taken = f.branch(source, op.then_block, _edge(f, op.then_arguments))
     other = f.branch(source, op.else_block, _edge(f, op.else_arguments))
-    return f"br i1 {f.names[op.cond]}, {taken}, {other}{f.loop_metadata(op)}"
+    return f"br i1 {f.names[op.cond]}, {taken}, {other}{_weights(f, op)}{f.loop_metadata(op)}"
+
+
+def _count(f: FunctionEmitter, op: llvm.CondBrOp, lines: list[str]) -> None:
+    """Count which way a branch goes. Threads may lose a count: it is about how often."""
+    address = op.attributes.get(BRANCH_COUNTS)
+    if not isinstance(address, IntegerAttr):
+        return
+    way, place, count, more = (f.fresh(stem) for stem in ("way", "place", "count", "more"))
+    base = f"ptr inttoptr (i64 {address.value.data} to ptr)"
+    lines.append(f"{way} = zext i1 {f.names[op.cond]} to i64")
+    lines.append(f"{place} = getelementptr i64, {base}, i64 {way}")
+    lines.append(f"{count} = load i64, ptr {place}")
+    lines.append(f"{more} = add i64 {count}, 1")
+    lines.append(f"store i64 {more}, ptr {place}")
+
+
+def _weights(f: FunctionEmitter, op: llvm.CondBrOp) -> str:
+    weights = op.attributes.get(BRANCH_WEIGHTS)
+    if not isinstance(weights, DenseArrayBase):
+        return ""
+    numbers = ", ".join([f"i32 {n}" for n in weights.get_values()])
+    node = f.module.metadata_node(f'!{{!"branch_weights", {numbers}}}')
+    return f", !prof {node}"
 
 
 def _merge(f: FunctionEmitter, op: llvm.CondBrOp, pair: tuple[SSAValue, SSAValue], lines: list[str]) -> str:

@@ -307,10 +307,14 @@ class FunctionBuilder:
         otherwise: Block,
         else_arguments: Sequence[SSAValue],
         annotation: Attribute | None = None,
+        profile: Mapping[str, Attribute] | None = None,
     ) -> None:
+        """End the block with a branch; `profile` says where its ways are counted, or how often each is taken."""
         counts = index_list(1, len(then_arguments), len(else_arguments))
         operands = [condition, *then_arguments, *else_arguments]
         self._terminate(llvm.CondBrOp, operands, [then, otherwise], counts, annotation)
+        assert self.block.last_op is not None
+        self.block.last_op.attributes.update(profile or {})
 
     def _terminate(
         self,

@@ -21,7 +21,16 @@ from xdsl.dialects.builtin import BoolAttr, IntegerAttr, MemRefType, StringAttr,
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...analysis.nest.check_sites import checked_index, raises
-from ...dialects.attributes import AS_WRITTEN, CUSTOM_CALL, KIND, MATH_FUNCTION, NO_SLP, SITE
+from ...dialects.attributes import (
+    AS_WRITTEN,
+    BRANCH_COUNTS,
+    BRANCH_WEIGHTS,
+    CUSTOM_CALL,
+    KIND,
+    MATH_FUNCTION,
+    NO_SLP,
+    SITE,
+)
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.ext.llvm import LoopAnnotationAttr
 from ...dialects.walk import walk
@@ -120,7 +129,8 @@ def _if(b: FunctionBuilder, op: scf.IfOp) -> None:
     then = b.new_block()
     has_else = bool(op.false_region.blocks)
     otherwise = b.new_block() if has_else else merge
-    b.branch_if(condition, then, (), otherwise, ())
+    profile = {name: op.attributes[name] for name in (BRANCH_COUNTS, BRANCH_WEIGHTS) if name in op.attributes}
+    b.branch_if(condition, then, (), otherwise, (), profile=profile)
     _branch_region(b, then, op.true_region.block, merge)
     if has_else:
         _branch_region(b, otherwise, op.false_region.block, merge)

@@ -16,7 +16,7 @@ PAGES = {
     "../README": (3, ""),
     "index": (1, ""),
     "tutorial": (10, ""),
-    "executor": (5, "noted runs in Python"),
+    "executor": (6, "noted runs in Python"),
     "processes": (2, ""),
     "notebooks": (1, "[ 2. -3.]"),
     "custom-ops": (7, ""),

@@ -58,7 +58,7 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     fallback: "numpy" runs what is refused as the plain function, with one RuntimeWarning for each reason;
         "compile-later" also calls whose program a thread is still compiling (docs/executor.md).
     profile: True watches four calls: what their small integers, bools and extents had in common gets a program of
-        its own.
+        its own, and branches that elements decide are compiled for the ways they went.
     hot_sizes: True gives extents that come often a program of their own, which a thread compiles.
 
     Raises DTypeError for what is no function, and for options that there are not. A call raises what Python would,

@@ -653,6 +653,7 @@ class JitFunction(Specialiser, CallArguments, Pickled):
             self._fallback.forget()
         if self._profiles is not None:
             self._profiles.forget()
+            self._ways.clear()
 
     def _forget(self, program: Program) -> None:
         super()._forget(program)

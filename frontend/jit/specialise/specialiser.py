@@ -45,6 +45,7 @@ from .profiles import Fixed, Profiles
 
 if TYPE_CHECKING:
     from ...interface.program_parts import Program
+    from .branches import Counts, Ways
     from .outside_arrays import OutsideArrays
     from .stages import Kernel
 
@@ -137,6 +138,8 @@ class Specialiser(fast_call.NativeCallable):
         self._is_full = False
         """Whether more programs were wanted than are kept."""
         self._profiles: Profiles | None = None
+        self._ways: Ways = {}
+        """Which way branches went in the calls that were watched."""
         self._fixing: Fixed | None = None
         """What calls have in common for which the program is that is looked for."""
         self._open: dict[frozenset[str], bool] = {}
@@ -265,8 +268,11 @@ class Specialiser(fast_call.NativeCallable):
         self._log.tell("compile", made)
         began = time.perf_counter()
         try:
-            with listening(program.remarks.append):
+            with listening(program.remarks.append), self._branches(program, asked[0]) as counts:
                 kernel, _ = build(program.module, program.name, self.target, machine=self.machine)
+            if counts is not None and counts.are_used:
+                kernel.branches = counts  # pyright: ignore
+                request = None  # it counts in memory of this process
         except LoweringError as error:
             if [a.extents for a in program.arguments] == [t.extents for t in types]:
                 raise
@@ -309,6 +315,40 @@ class Specialiser(fast_call.NativeCallable):
         if refused is not None:
             self._log.note("cache", f"not kept on the disk: {refused}")
         return self._kept(program, kernel)
+
+    @contextmanager
+    def _branches(self, program: Program, types: Types) -> Iterator[Counts | None]:
+        """Compile a program that counts its branches, where calls are watched, or is told of them."""
+        profiles = self._profiles
+        if profiles is None or not profiles.is_watching or self.target != "cpu":
+            yield None
+            return
+        from .branches import Counts, branches_of
+        from .stages import BRANCHES
+
+        is_watched = self._fixing is None and profiles.is_open(types)
+        places = branches_of(program.module) if is_watched else []
+        counts = Counts(places) if places else None
+        token = BRANCHES.set(counts or self._ways or None)
+        try:
+            yield counts
+        finally:
+            BRANCHES.reset(token)
+
+    def _note_branches(self, types: Types) -> None:
+        """Take what programs for calls of this kind have counted. Others take their places, which do not count."""
+        from .branches import ways_text
+
+        for program, kernel in list(self._compiled.get(without_extents(types), ())):
+            counts = getattr(kernel, "branches", None)
+            if counts is None:
+                continue
+            for place, (no, yes) in counts.ways().items():
+                before = self._ways.get(place, (0, 0))
+                self._ways[place] = before[0] + no, before[1] + yes
+            self._forget(program)
+        if self._ways:
+            self._log.note("guards", f"branches in these calls: {ways_text(self._ways)}")
 
     def _reason(self, types: Types) -> str:
         """Why there is no program for arguments of these types although there was one; empty for the first one."""
@@ -523,6 +563,7 @@ class Specialiser(fast_call.NativeCallable):
             every = [(k, axis) for k, t in enumerate(types) for axis in range(len(t.extents))]
             open_types = generalised(types, every) if is_for_each else self._named(types)
             if self._profiles.watched(types, open_types, values):
+                self._note_branches(types)
                 self._begin_again()
         return self._profiles.of(types, values)
 

@@ -24,12 +24,16 @@ if TYPE_CHECKING:
 
     from ....dialects.schedule.ops import SequenceOp
     from ....transforms.pass_manager import PassNode
+    from .branches import Counts, Ways
 
     Schedule = Sequence[SequenceOp] | None
 
 TARGETS = ("cpu", "cuda", "cuda-sim", "interp")
 WATCHES: ContextVar[list[Any] | None] = ContextVar("WATCHES", default=None)
 """Where there is a list, programs for the interpreter watch for NaN and infinities, and put what notes them there."""
+
+BRANCHES: ContextVar[Counts | Ways | None] = ContextVar("BRANCHES", default=None)
+"""What programs for the CPU count of their branches, or are told of them."""
 
 LEVELS: dict[str, tuple[str, ...]] = {
     "nt": (),
@@ -238,6 +242,11 @@ def _build_cpu(module: ModuleOp, name: str, schedule: Schedule, machine: str | N
     if target is not None:
         check_runs(target)
     upstream = lowered_copy(module, ("cpu-to-scf",), schedule, machine)
+    branches = BRANCHES.get()
+    if branches is not None:
+        from .branches import with_branches
+
+        with_branches(upstream, branches)
     function = _function(upstream, name)
     declared = declarations(upstream)
     is_answered = not all(map(is_code, declared))
