@@ -34,6 +34,8 @@ class KernelSignature:
     parameters: tuple[KernelParameter, ...]
     shared_bytes: int = 0
     """Shared memory that the launch gives, beside what the kernel declares."""
+    is_own: bool = False
+    """Whether its text is the user's."""
 
     @property
     def can_fail(self) -> bool:

@@ -328,13 +328,13 @@ class OwnKernel:
                 KernelParameter(f"x{k}", _TYPES[one.dtype], "pointer", k) for k, one in enumerate(both)
             ]
             count = KernelParameter("count", "long long", "scalar", len(both))
-            return KernelSignature(self.symbol, (*pointers, count))
+            return KernelSignature(self.symbol, (*pointers, count), is_own=True)
         places = list(_places([*self.operands, *self.results]))
         found = []
         for (kind, name), (operand, axis) in zip(self._passed(), places, strict=True):
             form = "pointer" if axis < 0 else "extent"
             found.append(KernelParameter(name, kind, form, operand, axis))
-        return KernelSignature(self.symbol, tuple(found))
+        return KernelSignature(self.symbol, tuple(found), is_own=True)
 
 
 def own_kernel(declared: Any) -> OwnKernel:

@@ -86,6 +86,6 @@ def _too_large(signature: KernelSignature, operands: Sequence[Any]) -> NestorErr
             number = eval(_number(parameter), {"operands": operands})
             return NestorError(
                 f"{parameter.name} = {number} does not fit the {parameter.c_type} that the kernel takes",
-                hint="compile with nestor.index_bits = 64",
+                hint="write int64_t for it" if signature.is_own else "compile with nestor.index_bits = 64",
             )
     raise AssertionError("every argument fits its type")

@@ -5,7 +5,9 @@ import pickle
 import nestor as nt
 import numpy as np
 import pytest
+from nestor.lowering.abi.kernel_signature import KernelParameter, KernelSignature
 from nestor.runtime.cuda import nvrtc
+from nestor.runtime.cuda.launch_arguments import packer_of
 
 RNG = np.random.default_rng(11)
 X = RNG.random((5, 7))
@@ -135,7 +137,15 @@ def agree(got, want):
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("target", ["cuda-sim:checked", "cuda-sim:checked,reverse", "cpu", "interp"])
+TARGETS = [
+    "cuda-sim:checked",
+    pytest.param("cuda-sim:checked,reverse", marks=pytest.mark.slow),
+    "cpu",
+    "interp",
+]
+
+
+@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_what_runs_is_what_the_references_compute(function, target):
     jitted = nt.jit(function, target=target)
@@ -175,40 +185,28 @@ def test_types_of_operands_in_one_text(dtype):
     assert got.dtype == x.dtype and got == x[-1, -1]
 
 
-@pytest.mark.parametrize("seed", range(4))
+STEPS = (
+    *("scaled(y, 0.5)", "y + scaled(x, y[0, 1])", "soft_plus(y, 1.0)", "soft_plus(y, x[0])", "cube(y * 0.5)"),
+    *("square(y)", "row_sums(y)[0][:, None] + x", "y - row_sums(y + 1)[1][:, None]", "np.tanh(y) + x"),
+    *("transposed(y).T", "transposed(y.T)", "y / (1 + np.abs(y).sum(axis=0))", "y[::-1] * 2", "y * y[:, :1]"),
+)
+AROUND = ("", "for k{} in range(2): ", "if y[0, 0] > 0.5: ", "for k{} in range(int(x[0, 0] * 3)): ")
+
+
+@pytest.mark.parametrize("seed", [0, 1, *[pytest.param(k, marks=pytest.mark.slow) for k in range(2, 12)]])
 def test_random_programs(seed):
+    """Programs of four to eight steps, drawn by the seed: kernels of the user among NumPy, in loops and branches."""
     generator = np.random.default_rng(seed)
-    steps = [
-        "scaled(y, 0.5)",
-        "y + scaled(x, y[0, 1])",
-        "soft_plus(y, 1.0)",
-        "soft_plus(y, x[0])",
-        "cube(y * 0.5)",
-    ]
-    steps += ["square(y)", "row_sums(y)[0][:, None] + x", "y - row_sums(y + 1)[1][:, None]", "np.tanh(y) + x"]
-    steps += [
-        "transposed(y).T",
-        "transposed(y.T)",
-        "y / (1 + np.abs(y).sum(axis=0))",
-        "y[::-1] * 2",
-        "y * y[:, :1]",
-    ]
     lines = ["def program(x):", "    y = x"]
     for k in range(int(generator.integers(4, 9))):
-        step = steps[generator.integers(len(steps))]
-        around = [
-            "",
-            f"for k{k} in range(2): ",
-            "if y[0, 0] > 0.5: ",
-            f"for k{k} in range(int(x[0, 0] * 3)): ",
-        ]
-        lines.append(f"    {around[generator.integers(4)]}y = {step}")
+        around = AROUND[generator.integers(len(AROUND))].format(k)
+        lines.append(f"    {around}y = {STEPS[generator.integers(len(STEPS))]}")
     text = "\n".join([*lines, "    return y, y.sum(axis=0)"])
     program = made(text, f"own_kernels_{seed}")
     with nt.disable_jit():
         want = program(X)
-    agree(nt.jit(program, target="cuda-sim:checked")(X), want)
-    agree(nt.jit(program)(X), want)
+    for target in ("cuda-sim:checked", "cuda-sim", "cpu"):  # temporaries share memory in the second one
+        agree(nt.jit(program, target=target)(X), want)
 
 
 def made(text, name):
@@ -410,6 +408,19 @@ def test_a_rule_that_asks_for_an_axis_that_is_not_there():
 def test_half_precision_is_refused():
     with pytest.raises(nt.NestorError, match=r"float16 among its types[\s\S]*CUDA C"):
         nt.jit(lambda x: soft_plus(x, x), target="cuda-sim")(X.astype("f2"))
+
+
+def test_an_extent_that_an_int_does_not_hold_is_an_error():
+    assert "int x1_m" in nt.jit(lambda x: scaled(x, 2.0)).lower(X).as_text("cuda")
+    parameters = (
+        KernelParameter("x1_m", "int", "extent", 0, 0),
+        KernelParameter("x6_rows", "long long", "extent", 0, 0),
+    )
+    pack = packer_of(KernelSignature("scaled", parameters, is_own=True)).pack
+    assert pack([np.empty((3, 0))], None) == [3, 3]
+    with pytest.raises(nt.NestorError, match=r"x1_m = 4294967296 does not fit the int") as caught:
+        pack([np.empty((1 << 32, 0))], None)
+    assert "int64_t" in str(caught.value)
 
 
 def test_two_texts_with_the_same_names():

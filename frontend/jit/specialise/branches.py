@@ -3,8 +3,8 @@
     if x[i] > 0: ...          a program that is watched counts both ways, in memory that this module has: 3 of 4000 times
                               the programs behind it have that as weights of the branch, for LLVM
 
-A branch is the `if` at a place of the Python text. Where the conversion of a nest leaves none (it selects, or masks lanes) nothing
-is counted, nor has LLVM anything to be told.
+A branch is the `if` at a place of the Python text. Where the conversion of a nest leaves none (it selects, or masks lanes)
+nothing is counted, nor has LLVM anything to be told.
 """
 
 from __future__ import annotations
