@@ -48,13 +48,38 @@ def packer_of(signature: KernelSignature, names: Mapping[str, Any] = SCALARS_BY_
         f"lambda operands, record: [{items}]", dict(names)
     )
 
+    pairs = [
+        p for p in signature.parameters if p.kind == "pointer" and any(kind in p.c_type for kind in _PAIRS)
+    ]
+
     def pack(operands: Sequence[Any], record: Any) -> list[Any]:
+        for parameter in pairs:
+            _check_aligned(parameter, operands[parameter.operand])
         try:
             return direct(operands, record)
         except OverflowError as error:
             raise _too_large(signature, operands) from error
 
     return Packer(signature.name, signature.can_fail, signature.shared_bytes, pack)
+
+
+_PAIRS = {"float2": 8, "double2": 16}
+"""Types whose elements are at multiples of their size in kernels, and need not be in arrays of complex numbers."""
+
+
+def _check_aligned(parameter: KernelParameter, array: Any) -> None:
+    """Refuse an array that a kernel of the user's reads or writes pairs of, at an address where none is."""
+    if isinstance(array, np.ndarray):
+        address = array.__array_interface__["data"][0]
+    else:
+        address = getattr(getattr(array, "data", None), "ptr", 0)
+    size = next(size for kind, size in _PAIRS.items() if kind in parameter.c_type)
+    if isinstance(address, int) and address % size:
+        raise NestorError(
+            f"{parameter.name} is an array of complex numbers at an address that is no multiple of {size}, and its kernel "
+            f"reads pairs there",
+            hint="pass a copy: x.copy()",
+        )
 
 
 def _expression(parameter: KernelParameter) -> str:

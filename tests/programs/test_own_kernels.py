@@ -423,6 +423,17 @@ def test_an_extent_that_an_int_does_not_hold_is_an_error():
     assert "int64_t" in str(caught.value)
 
 
+def test_complex_numbers_between_the_places_of_pairs_are_refused():
+    op = nt.custom_op(identity, cuda="__device__ double2 f(double2 x) { return x; }", entry="f")
+    jitted = nt.jit(lambda x: op(x), target="cuda-sim")
+    memory = np.arange(21.0)
+    first = 1 if memory.ctypes.data % 16 else 0
+    apart, between = memory[first:][:20].view("c16"), memory[1 - first :][:20].view("c16")
+    agree(jitted(apart), apart)
+    with pytest.raises(nt.NestorError, match="no multiple of 16"):
+        jitted(between)
+
+
 def test_two_texts_with_the_same_names():
     text = "#define BY {}\n__device__ double helper(double x) {{ return x * BY; }}\n"
     text += "__device__ double f(double x) {{ return helper(x); }}"
