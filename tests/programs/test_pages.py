@@ -19,9 +19,7 @@ PAGES = {
     "executor": (6, "noted runs in Python"),
     "processes": (2, ""),
     "notebooks": (1, "[ 2. -3.]"),
-    "custom-ops": (7, ""),
     "reductions": (4, ""),
-    "custom-ops": (8, ""),
     "custom-ops": (9, ""),
 }
 """By the page: how many snippets it has at least, and what they print."""
