@@ -29,6 +29,7 @@ class RandomLoops:
     def __init__(self, seed: int):
         self.rng = random.Random(seed)
         self.masks = random.Random(f"masks of {seed}")
+        self.branches = random.Random(f"branches of {seed}")
         self.lines: list[str] = []
         self.count = 0
 
@@ -114,6 +115,11 @@ class RandomLoops:
         self.statement(around)
         if self.rng.random() < 0.3:
             self.loop(self.fresh("l"), "0 to 3", around, self.statement)
+        if self.branches.random() < 0.3:
+            self.branch(around)
+        if self.branches.random() < 0.4:
+            self.lines.append("} else {")
+            self.statement(around)
         self.lines.append("}")
 
     def private(self, around: list[str]) -> None:

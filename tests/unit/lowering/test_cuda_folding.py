@@ -1,4 +1,7 @@
-"""Random expression trees: what the printer folds into one C expression keeps its grouping."""
+"""Random expression trees: what the printer folds into one C expression keeps its grouping.
+
+And random stores between loads and what is made of them: an expression stays before a store to what it reads.
+"""
 
 import random
 
@@ -127,3 +130,76 @@ def test_tree(compiled, seed):
     with np.errstate(all="ignore"):
         expected = [_interpret(functions[f"tree{seed}"], arrays, lane) for lane in range(COUNT)]
     np.testing.assert_array_equal(out, np.array(expected, out.dtype))
+
+
+ELEMENTS = 4
+"""Elements of each buffer that a thread has in the kernels with stores."""
+STEPS = 24
+
+
+def _steps(seed: int) -> list[tuple]:
+    """Loads, arithmetic and stores in some order, each value used about once: `("load", buffer, element)`, ..."""
+    r = random.Random(f"stores {seed}")
+    steps: list[tuple] = [("load", "x", 0), ("load", "y", 0)]
+    unused = [0, 1]
+    while len(steps) < STEPS:
+        kind = r.random()
+        if kind < 0.4 or len(unused) < 2:
+            steps.append(("load", r.choice("xy"), r.randrange(ELEMENTS)))
+        elif kind < 0.75:
+            left, right = (unused.pop(r.randrange(len(unused))) for _ in range(2))
+            steps.append((r.choice(["addi", "subi", "xori", "maxsi"]), left, right))
+        else:
+            value = unused.pop(r.randrange(len(unused))) if r.random() < 0.7 else r.choice(unused)
+            steps.append(("store", value, r.choice("xy"), r.randrange(ELEMENTS)))
+            continue
+        unused.append(len(steps) - 1)
+    return [*steps, *(("store", value, "x", k % ELEMENTS) for k, value in enumerate(unused))]
+
+
+def _kernel_with_stores(seed: int) -> str:
+    kind, lines = f"memref<{COUNT}x{ELEMENTS}xi32>", []
+    for k, (step, *rest) in enumerate(_steps(seed)):
+        if step == "load":
+            lines.append(f"%{k} = memref.load %{rest[0]}[%i, %c{rest[1]}] : {kind}")
+        elif step == "store":
+            lines.append(f"memref.store %{rest[0]}, %{rest[1]}[%i, %c{rest[2]}] : {kind}")
+        else:
+            lines.append(f"%{k} = arith.{step} %{rest[0]}, %{rest[1]} : i32")
+    constants = "\n".join(f"%c{k} = arith.constant {k} : index" for k in range(ELEMENTS))
+    body = "\n".join(lines)
+    return f"""gpu.func @stores{seed}(%x: {kind}, %y: {kind}) kernel {{
+      %i = gpu.thread_id x
+      {constants}
+      {body}
+      gpu.return
+    }}"""
+
+
+def _run_steps(seed: int, buffers: dict[str, np.ndarray]) -> None:
+    values: list = []
+    for step, *rest in _steps(seed):
+        if step == "load":
+            values.append(buffers[rest[0]][:, rest[1]].copy())
+        elif step == "store":
+            buffers[rest[1]][:, rest[2]] = values[rest[0]]
+            values.append(None)
+        else:
+            function = {"addi": np.add, "subi": np.subtract, "xori": np.bitwise_xor, "maxsi": np.maximum}[
+                step
+            ]
+            values.append(function(values[rest[0]], values[rest[1]]))
+
+
+def test_expressions_stay_before_stores_to_what_they_read():
+    kernels = "\n".join(_kernel_with_stores(seed) for seed in range(TREES))
+    module = parse(f"gpu.module @stores attributes {{nestor.index_bits = 32 : i64}} {{\n{kernels}\n}}")
+    sim = SimModule(print_cuda(module).source)
+    for seed in range(TREES):
+        rng = np.random.default_rng(seed)
+        got = {name: rng.integers(-99, 99, (COUNT, ELEMENTS), dtype=np.int32) for name in "xy"}
+        wanted = {name: array.copy() for name, array in got.items()}
+        sim.launch(f"stores{seed}", (1,), (COUNT,), list(got.values()))
+        _run_steps(seed, wanted)
+        for name in "xy":
+            np.testing.assert_array_equal(got[name], wanted[name], err_msg=f"{seed}: {_steps(seed)}")

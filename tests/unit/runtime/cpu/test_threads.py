@@ -142,6 +142,19 @@ def test_serial_by_the_environment():
     assert run("nt.set_num_threads(3); print(nt.get_num_threads())", NESTOR_SERIAL="1") == "1"
 
 
+MANY = """
+nt.set_num_threads(5000)
+wanted = np.sqrt(x) + x.sum(axis=1, keepdims=True)
+big = np.arange(1.0, 4_000_001.0).reshape(20_000, 200)
+print(np.allclose(f(x), wanted), np.array_equal(long(big), long(big.copy())), np.isclose(total(big), big.sum()))
+"""
+
+
+def test_more_threads_than_a_region_counts_shares_for():
+    """lowering/to_llvm/iteration_shares.py has counters for 256."""
+    assert run(MANY) == "True True True"
+
+
 @pytest.mark.parametrize("wrong", [0, -1, 1 << 40])
 def test_counts_that_are_none(wrong):
     with pytest.raises(ValueError, match="at least 1"):
