@@ -442,6 +442,29 @@ func.func @race(%x: memref<8xf32>, %y: memref<8xf32>) {
 
 // -----
 
+// Sums may be taken in any order, but not by two threads at a time.
+func.func @sums_of_threads(%x: memref<2x8xf32>, %s: memref<8xf32>) {
+  %t = nest.alloc "t" : memref<2x8xf32>
+  nest.for "o" %o = 0 to 2 parallel {
+    nest.for "i" %i = 0 to 8 {
+      %a = nest.load %x[%o, %i] : memref<2x8xf32>
+      nest.store "t" %a, %t[%o, %i] : memref<2x8xf32>
+    }
+  }
+  // expected-error @below {{its own iterations would run in another order}}
+  nest.for "j" %j = 0 to 2 {
+    nest.for "k" %k = 0 to 8 {
+      %p = nest.load %t[%j, %k] : memref<2x8xf32>
+      // expected-note @below {{this access}}
+      // expected-note @below {{touches an element of this one}}
+      nest.accumulate "s" add %p, %s[%k] : memref<8xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
 // The loop reads what is stored between the nests: the store cannot move before it.
 func.func @start_is_read(%x: memref<64xf32>, %s: memref<f32>) {
   %zero = arith.constant 0.0 : f32
