@@ -27,10 +27,25 @@ REQUESTS = 12
 OPAQUE = ("tensorize",)
 """Primitives that leave calls of which nothing is known."""
 
-MOVING = (
-    "compute_at compute_root decompose_reduction distribute fold_buffer fuse fuse_epilogue hoist hoist_alloc privatise "
-    "registerise resize_buffer reuse_buffers reverse_compute_at reverse_compute_inline sink sink_alloc"
-).split()
+MOVING = [
+    "compute_at",
+    "compute_root",
+    "decompose_reduction",
+    "distribute",
+    "fold_buffer",
+    "fuse",
+    "fuse_epilogue",
+    "hoist",
+    "hoist_alloc",
+    "privatise",
+    "registerise",
+    "resize_buffer",
+    "reuse_buffers",
+    "reverse_compute_at",
+    "reverse_compute_inline",
+    "sink",
+    "sink_alloc",
+]
 """Primitives that move statements or storage into loops or out of them; drawn seven times as often."""
 
 NAMES = [name for name, row in PRIMITIVES.items() if not row.is_mark and name not in OPAQUE] + 6 * MOVING
