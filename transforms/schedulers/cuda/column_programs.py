@@ -95,8 +95,8 @@ def _program(nests: list[ForOp], gpu: Gpu) -> list[ForOp]:
         found.append(nest)
     while found and _is_line(found[-1]) and _only_starts(found[-1]):
         found.pop()
-    first, *others = [nest for nest in found if not _is_line(nest)]
-    return found if others and _reads_result(others[0], first) else []
+    tables = [nest for nest in found if not _is_line(nest)]
+    return found if len(tables) > 1 and _reads_result(tables[1], tables[0]) else []
 
 
 def _reads_result(nest: ForOp, first: ForOp) -> bool:

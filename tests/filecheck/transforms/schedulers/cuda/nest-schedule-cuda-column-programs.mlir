@@ -122,3 +122,32 @@ func.func @neighbours(%x: memref<40x64xf32>, %y: memref<40x64xf32>, %s: memref<6
   }
   func.return
 }
+
+// -----
+
+// A line of other columns right before the sum is a kernel of its own.
+// CHECK-LABEL: @after_another_line
+// CHECK:       nest.for "a.o" {{.*}} bind "block.x"
+// CHECK:       nest.for "j{{.*}} bind "block.x"
+func.func @after_another_line(%x: memref<40x64xf32>, %y: memref<40x64xf32>, %s: memref<64xf32>, %z: memref<50xf32>) {
+  nest.for "a" %a = 0 to 50 {
+    %v = nest.load %z[%a] : memref<50xf32>
+    %w = arith.addf %v, %v : f32
+    nest.store "z" %w, %z[%a] : memref<50xf32>
+  }
+  nest.for "i" %i = 0 to 40 {
+    nest.for "j" %j = 0 to 64 {
+      %v = nest.load %x[%i, %j] : memref<40x64xf32>
+      nest.accumulate "s" add %v, %s[%j] : memref<64xf32>
+    }
+  }
+  nest.for "k" %k = 0 to 40 {
+    nest.for "l" %l = 0 to 64 {
+      %v = nest.load %x[%k, %l] : memref<40x64xf32>
+      %w = nest.load %s[%l] : memref<64xf32>
+      %q = arith.subf %v, %w : f32
+      nest.store "y" %q, %y[%k, %l] : memref<40x64xf32>
+    }
+  }
+  func.return
+}
