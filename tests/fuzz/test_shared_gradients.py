@@ -22,5 +22,5 @@ def test_gradients_of_shared_memory_are_those_of_python_or_refused(part: int, tm
         wrong += found
         ends += of_case
     assert not wrong, "\n\n".join(wrong[:3])
-    assert ends["right"] > 0.2 * PART * CALLS
-    assert ends["right"] < PART * CALLS  # some share what is written
+    if part == 0:  # what is drawn is of use; of five others, all may share what is written, or none
+        assert 0.2 * PART * CALLS < ends["right"] < PART * CALLS, ends
