@@ -217,6 +217,15 @@ def _memory_of(arrays: dict[str, Array]) -> frozenset[Buffer]:
     return frozenset(buffer for root in roots for buffer in (root, *root.sources))
 
 
+def _carried_as_they_are(frame: Frame, carried: _Carried, inner: dict[str, Value]) -> dict[str, Value]:
+    """The variables that are one array in every iteration, which iterations write: another variable may be that array."""
+    return {
+        name: value
+        for name, value in frame.variables.items()
+        if name not in inner and isinstance(value, Array) and value.buffer in carried.buffers
+    }
+
+
 def _carried_arrays(carried: _Carried, variables: dict[str, Value]) -> dict[str, Array]:
     return arrays_in({name: variables[name] for name in carried.forms if name in variables})
 
@@ -373,7 +382,9 @@ def _settle(
                             frame, node, inner, [b for b in written if b not in rows], appended
                         )
                     carried.joined = joined(inner, frame.variables, list(arrays_in(inner)))
-                    refuse_joined_writes(frame, node, carried.joined, inner, inner_starts, written)
+                    seen = {**inner, **_carried_as_they_are(frame, carried, inner)}
+                    pairs = joined(seen, frame.variables, list(arrays_in(seen)))
+                    refuse_joined_writes(frame, node, pairs, seen, inner_starts, written)
                     carried.written = written_before(before, inner, frame.variables, written)
                     left = _memory_of(_carried_arrays(carried, frame.variables))
                     carried.older = frozenset(buffer for buffer in left if buffer.serial < since)

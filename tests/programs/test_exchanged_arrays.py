@@ -456,6 +456,27 @@ def test_many_random_programs(first):
     assert sum(compiled) > 250
 
 
+def becomes_another_argument(a, b, n):
+    v = b
+    for _ in range(n):
+        v = a
+        b, v = v, b
+        b += a
+    return v.sum()
+
+
+def test_an_argument_that_two_variables_are_in_the_next_iteration():
+    """From the second iteration on `v` is `a` as well, which `b += a` changes."""
+    x = np.arange(4.0)
+    with pytest.raises(NestorError, match="is written in place in this loop, where it may be the array that"):
+        nt.jit(becomes_another_argument)(x.copy(), x + 1, 2)
+
+
+@pytest.mark.parametrize("seed", [2152, 3355, 3691])
+def test_what_random_programs_found(seed):
+    compare(seed, "interp")
+
+
 def both_at_once(a, n):
     b = a * 2
     for i in range(n):
