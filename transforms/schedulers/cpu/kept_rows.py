@@ -17,7 +17,7 @@ Blocks of rows, a few columns at a time, would leave and come back to each page 
 from __future__ import annotations
 
 from ....analysis.nest.loop_structure import sole_inner_loop
-from ....dialects.nest import ForOp
+from ....dialects.nest import AccumulateOp, ForOp, LoadOp
 from ...nest.loops.reorder import reorder, why_not_reorder
 from ...nest.mapping.vectorize import vectorize
 from ..patterns.costs import machine_lanes, padded_width
@@ -27,7 +27,7 @@ from .vectors import Machine, give_registers
 def keep_row(row: ForOp, column: ForOp, machine: Machine) -> bool:
     """Put the loop over columns, as one vector, around that over rows; False, and nothing changed, where it is too wide."""
     lanes, extent = machine_lanes(column, machine.cpu.vector_bits), column.constant_trip_count()
-    if extent is None or extent > lanes * machine.cpu.registers // 2:
+    if extent is None or _values_of(row, column) * -(-extent // lanes) > machine.cpu.registers // 2:
         return False
     if sole_inner_loop(row) is not column or why_not_reorder([column, row], new_bounds=False) is not None:
         return False
@@ -35,3 +35,11 @@ def keep_row(row: ForOp, column: ForOp, machine: Machine) -> bool:
     give_registers(column, machine.steps)
     machine.steps.do(vectorize, column, width=padded_width(extent, lanes))
     return True
+
+
+def _values_of(row: ForOp, column: ForOp) -> int:
+    """How many values each column has that are the same for all rows: sums, and what is read of other buffers."""
+    updates = [op for op in column.body.block.ops if isinstance(op, AccumulateOp)]
+    loads = [op for op in column.body.block.ops if isinstance(op, LoadOp)]
+    kept = [op for op in loads if column.iv in op.indices.operands and row.iv not in op.indices.operands]
+    return sum(len(op.memrefs) for op in updates) + len(kept)
