@@ -57,6 +57,7 @@ from .same_values import is_same
 from .sequences import trip_count
 from .settled import Start
 from .sharing import arrays_in, other_owner, shown
+from .structured import RESULT
 from .truth import as_condition
 
 # ---- loops ------------------------------------------------------------------------------------------
@@ -383,7 +384,9 @@ def _settle(
                         )
                     carried.joined = joined(inner, frame.variables, list(arrays_in(inner)))
                     seen = {**inner, **_carried_as_they_are(frame, carried, inner)}
-                    pairs = joined(seen, frame.variables, list(arrays_in(seen)))
+                    # what a function returns ends the loop: no iteration after that one reads it
+                    others = list(arrays_in({k: v for k, v in seen.items() if k != RESULT}))
+                    pairs = {*carried.joined, *joined(seen, frame.variables, others)}
                     refuse_joined_writes(frame, node, pairs, seen, inner_starts, written)
                     carried.written = written_before(before, inner, frame.variables, written)
                     left = _memory_of(_carried_arrays(carried, frame.variables))

@@ -33,7 +33,9 @@ def functions_of_rows(loop: ForOp, steps: Steps) -> tuple[ForOp, ForOp] | None:
     rows, length, pieces = largest_extent(loop), _iterations_in(loop), pieces_of(loop)
     if not length or length > LONGEST or (rows is not None and rows < FEWEST_ROWS):
         return None
-    count = max(k for k, piece in enumerate(pieces) if isinstance(piece, ForOp)) + 1
+    count = max((k + 1 for k, piece in enumerate(pieces) if isinstance(piece, ForOp)), default=0)
+    if not count:
+        return None
     tail = pieces[count:]
     if (
         not tail
