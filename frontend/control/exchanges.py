@@ -110,6 +110,8 @@ def refuse_joined_writes(
     """
     arrays, after = arrays_in(inner), arrays_in(frame.variables)
     for pair in pairs:
+        if root_of(arrays[pair[0]]).buffer is root_of(arrays[pair[1]]).buffer:
+            continue  # they are one in every iteration: each sees what the other writes
         for name, other in (pair, pair[::-1]):
             if arrays[name].buffer not in written:
                 continue
