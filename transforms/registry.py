@@ -47,6 +47,7 @@ PASSES: dict[str, str] = {
     "nest-schedule-cuda": "transforms.schedulers.cuda.schedule_cuda:NestScheduleCudaPass",
     "apply-schedule": "transforms.schedule.apply_schedule:ApplySchedulePass",
     "nest-print-dependences": "transforms.nest.cleanup.print_dependences:NestPrintDependencesPass",
+    "nest-print-chunking": "transforms.nest.cleanup.print_chunking:NestPrintChunkingPass",
     # nest -> upstream dialects
     "convert-nest-to-scf": "lowering.nest_to_scf.convert:ConvertNestToScfPass",
     "convert-nest-to-gpu": "lowering.nest_to_gpu.convert:ConvertNestToGpuPass",

@@ -130,6 +130,13 @@ class System:
         placed = [({columns[n]: c for n, c in row.terms.items() if c}, row.equal) for row in rows]
         return polyhedron(placed, len(self._names))
 
+    def variables(self) -> list[tuple[Hashable, str]]:
+        """What each variable stands for, in the order of the dimensions of `solutions`: a value and its instance, or a key.
+
+        One that stands for no value is its own key.
+        """
+        return list(self._names.items())
+
     def fresh(self) -> str:
         """A variable that stands for no value."""
         name = f"v{len(self._names)}"

@@ -7,6 +7,7 @@ A loop variable is called like its loop (`i.o`), an extent like its dimension (`
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from io import StringIO
 
 from xdsl.dialects import arith
@@ -53,6 +54,17 @@ class NestText:
         if isinstance(key, SSAValue):
             return self.name(key)
         return self._give(key, self._wanted(buffer, key))
+
+    def of_key(self, key: Hashable) -> str:
+        """The name of what a key of `extent_keys.py` stands for: an extent, a product of these, or a value."""
+        if isinstance(key, SSAValue):
+            return self.name(key)
+        if isinstance(key, Product):
+            names = [self.of_key(factor) for factor, power in key.powers for _ in range(power)]
+            return " * ".join([*([] if key.number == 1 else [str(key.number)]), *sorted(names)])
+        if isinstance(key, tuple):
+            return self.extent(*key)
+        return str(key)
 
     def _wanted(self, value: SSAValue, key: object) -> str:
         if isinstance(key, str):
