@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .frontend.interface.named_extents import dim as dim
     from .frontend.interface.spec import spec as spec
     from .frontend.jit.driver import cache as cache
+    from .frontend.jit.driver.chunking import chunking as chunking
     from .frontend.jit.driver.jit import jit as jit
     from .frontend.jit.driver.load import load as load
     from .frontend.jit.driver.nan_watch import debug_nans as debug_nans
@@ -57,6 +58,7 @@ _PUBLIC = {
     "fork": ".frontend.interface.forks",
     "wait": ".frontend.interface.forks",
     "trace": ".frontend.jit.driver.trace",
+    "chunking": ".frontend.jit.driver.chunking",
     "disable_jit": ".frontend.jit.driver.plain_calls",
     "debug_nans": ".frontend.jit.driver.nan_watch",
     "load": ".frontend.jit.driver.load",

@@ -21,6 +21,7 @@ PAGES = {
     "notebooks": (1, "[ 2. -3.]"),
     "reductions": (4, ""),
     "custom-ops": (9, ""),
+    "chunking": (4, ""),
 }
 """By the page: how many snippets it has at least, and what they print."""
 

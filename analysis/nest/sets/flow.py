@@ -106,7 +106,10 @@ class Flow:
         """For a read and a statement, which instances of the one take elements that instances of the other made."""
         kinds = _kinds()
         maps = [m for flow in self._computed for m in _maps_of(flow.get_may_dependence().reverse())]
-        return {(one.get_tuple_name(kinds.in_), one.get_tuple_name(kinds.out)): one for one in maps}
+        found = {(one.get_tuple_name(kinds.in_), one.get_tuple_name(kinds.out)): one for one in maps}
+        return dict(
+            sorted(found.items(), key=lambda pair: pair[0])
+        )  # isl gives them in the order of addresses
 
     @cached_property
     def taken(self) -> dict[str, isl.Map]:

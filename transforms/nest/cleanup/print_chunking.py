@@ -39,79 +39,10 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from ....analysis.nest.loop_structure import functions
-from ....analysis.nest.sets.accesses import accesses_of
-from ....analysis.nest.sets.chunking import AxisReach, Cut, Need, chunking
-from ....analysis.nest.sets.readable import NestText, line_text
-from ....dialects.nest import AccumulateOp
-
-
-def chunking_report(function: FuncOp) -> str:
-    """How the results of a function may be computed in chunks, as a text."""
-    return _Report(function).text()
-
-
-class _Report:
-    def __init__(self, function: FuncOp):
-        self._function = function
-        self._names = NestText(function)
-
-    def text(self) -> str:
-        found = chunking(self._function)
-        lines = [f"func @{self._function.sym_name.data}"]
-        if found.obstacle is not None:
-            op, why = found.obstacle
-            lines.append(f"whole: {why}{_place(op)}")
-        for cut in (*found.results, *found.reductions):
-            lines += [self._head(cut), *(f"  {line}" for need in cut.needs for line in self._need(need))]
-        if len(lines) == 1:
-            lines.append("no result has an axis to cut")
-        return "\n".join(lines) + "\n"
-
-    def _head(self, cut: Cut) -> str:
-        after = ", ".join(dict.fromkeys(map(self._reduced, cut.after)))
-        kind = f"{cut.kind}, after {after}" if after else cut.kind
-        if cut.update is None or cut.loop is None:
-            return f"{self._names.name(cut.what)} axis {cut.axis}: {kind}"
-        return f"{self._reduced(cut.update)} by {_combiner(cut.update)} over {cut.loop.label}: {kind}{_place(cut.update)}"
-
-    def _reduced(self, update: AccumulateOp) -> str:
-        names = [self._names.name(buffer) for buffer in update.memrefs]
-        return names[0] if len(names) == 1 else f"({', '.join(names)})"
-
-    def _need(self, need: Need) -> list[str]:
-        name = self._names.name(need.buffer)
-        if not need.axes:
-            return [f"{name}: all{self._why(need.cause)}"]
-        return [f"{name} axis {reach.axis}: {_part(reach)}{self._why(need.cause)}" for reach in need.axes]
-
-    def _why(self, cause: Operation | None) -> str:
-        if cause is None:
-            return ""
-        if isinstance(cause, CallOp):
-            return f", because of the call of {cause.callee.string_value()}{_place(cause)}"
-        _, _, element = self._names.access(accesses_of(cause)[0]).partition(" ")
-        return f", because of {element.lstrip()}{_place(cause)}"
-
-
-def _combiner(update: AccumulateOp) -> str:
-    order = update.order_name
-    return update.combiner.data if order == "any" else f"{update.combiner.data} in order({order})"
-
-
-def _part(reach: AxisReach) -> str:
-    if reach.lower is None:
-        return f"up to {reach.upper}"
-    return f"from {reach.lower}" if reach.upper is None else f"{reach.lower} to {reach.upper}"
-
-
-def _place(op: Operation) -> str:
-    place = line_text(op)
-    return f"  ({place})" if place else ""
+from ....analysis.nest.sets.chunking_text import chunking_data
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,4 +55,4 @@ class NestPrintChunkingPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in functions(op, self.func):
-            print(chunking_report(function), file=sys.stderr)
+            print(chunking_data(function), file=sys.stderr)

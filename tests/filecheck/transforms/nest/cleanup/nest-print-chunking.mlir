@@ -46,7 +46,7 @@ func.func @asymmetric(%x: memref<?x?xf64> {nest.dims = ["n", "m"]},
 // CHECK-NEXT:   x axis 0: lo to hi
 // CHECK-NEXT: y axis 1: blockwise
 // CHECK-NEXT:   x axis 1: lo to hi
-// CHECK-NEXT: t by add over i: blockwise {{ +}}(nest-print-chunking.mlir:63)
+// CHECK-NEXT: t by add over i: blockwise (nest-print-chunking.mlir:63)
 // CHECK-NEXT:   x axis 0: lo to hi
 func.func @anomaly(%x: memref<?x?xf64> {nest.dims = ["n", "m"]},
                    %y: memref<?x?xf64> {nest.role = "out", nest.dims = ["n", "m"]}) {
@@ -123,7 +123,7 @@ func.func @backwards(%x: memref<?xf64> {nest.dims = ["n"]}, %y: memref<?xf64> {n
 
 // CHECK:      func @running
 // CHECK-NEXT: y axis 0: running
-// CHECK-NEXT:   x axis 0: up to hi, because of y[i] {{ +}}(nest-print-chunking.mlir:136)
+// CHECK-NEXT:   x axis 0: up to hi, because of y[i] (nest-print-chunking.mlir:136)
 func.func @running(%x: memref<?xf64> {nest.dims = ["n"]}, %y: memref<?xf64> {nest.role = "out", nest.dims = ["n"]}) {
   %c0 = arith.constant 0 : index
   %n = memref.dim %x, %c0 : memref<?xf64>
@@ -168,7 +168,7 @@ func.func @product(%a: memref<8x9xf64>, %b: memref<9x7xf64>, %c: memref<8x7xf64>
 // An index that is loaded may be any.
 // CHECK:      func @gather
 // CHECK-NEXT: y axis 0: blockwise
-// CHECK-NEXT:   x: all, because of x[k] {{ +}}(nest-print-chunking.mlir:179)
+// CHECK-NEXT:   x: all, because of x[k] (nest-print-chunking.mlir:179)
 // CHECK-NEXT:   at axis 0: lo to hi
 func.func @gather(%x: memref<?xf64> {nest.dims = ["n"]}, %at: memref<?xindex> {nest.dims = ["m"]},
                   %y: memref<?xf64> {nest.role = "out", nest.dims = ["m"]}) {
@@ -185,7 +185,7 @@ func.func @gather(%x: memref<?xf64> {nest.dims = ["n"]}, %at: memref<?xindex> {n
 // A call may read everything that it is given.
 // CHECK:      func @sorted
 // CHECK-NEXT: y axis 0: whole
-// CHECK-NEXT:   x: all, because of the call of sort {{ +}}(nest-print-chunking.mlir:191)
+// CHECK-NEXT:   x: all, because of the call of sort (nest-print-chunking.mlir:191)
 func.func private @sort(memref<?xf64>, memref<?xf64>) -> ()
 func.func @sorted(%x: memref<?xf64>, %y: memref<?xf64> {nest.role = "out"}) {
   func.call @sort(%x, %y) : (memref<?xf64>, memref<?xf64>) -> ()
