@@ -150,5 +150,7 @@ def test_what_a_chunk_does_not_need_does_not_change_it():
 
 @pytest.mark.slow
 def test_what_chunks_of_many_programs_do_not_need_does_not_change_them():
+    """Forty of each family: a thousand programs, some thousand boxes."""
     kinds = run(40)
-    assert min(kinds[kind] for kind in ("blockwise", "halo", "moving", "running", "reductions")) > 20
+    assert kinds["tried"] > 3000
+    assert min(kinds[kind] for kind in ("blockwise", "halo", "moving", "running", "reductions")) > 5

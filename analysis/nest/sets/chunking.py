@@ -455,7 +455,8 @@ class _Chunks:
         ends = one.lexmin() if least else _shifted(one.lexmax())
         inside = ends.intersect_params(boxes)
         moving = [aff for _, aff in pieces if _mentions_box(aff)]
-        candidates = dict.fromkeys([((end, 1),), *(f for aff in moving if (f := _linear(aff)) is not None)])
+        linear = {factors for aff in moving if (factors := _linear(aff)) is not None}
+        candidates = dict.fromkeys([((end, 1),), *sorted(linear)])
         best: tuple[int, Bound] | None = None
         for factors in candidates:
             low, high = _distances(inside, factors)

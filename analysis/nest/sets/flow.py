@@ -194,10 +194,8 @@ class Flow:
                 is_exact and isinstance(op, StoreOp) and op.mask is None and _runs_for_certain(op)
             )
             self._path(op)
-        if isinstance(op, CallOp):
-            for buffer in _memrefs(op):
-                self._add_read(op, buffer, None, op)
-            return
+        for buffer in _memrefs(op) if isinstance(op, CallOp) else ():
+            self._add_read(op, buffer, None, op)
         for load in _loads_for(op):
             self._add_read(load, load.memref, load.indices, op)
 
@@ -338,7 +336,7 @@ def _is_made_in_a_loop(value: SSAValue) -> bool:
     return bool(enclosing_loops(owner))
 
 
-def _loads_for(statement: StoreOp | AccumulateOp) -> list[LoadOp]:
+def _loads_for(statement: Statement) -> list[LoadOp]:
     """The loads that decide what a statement does: its values, where, and whether it runs."""
     todo = [value for op in statement.walk() for value in op.operands]
     outer = statement.parent_op()
@@ -405,14 +403,14 @@ def _obstacle(function: FuncOp) -> Obstacle | None:
         outer = op.parent_op()
         if isinstance(op, CallOp) and not op.results:
             continue
+        if op.regions and not isinstance(op, FuncOp | ForOp | IfOp | AccumulateOp):
+            return Obstacle(op, f"{op.name} decides while it runs what is done")
         if isinstance(op, CallOp) or any(access.buffer is None for access in accesses_of(op)):
             return Obstacle(op, f"{op.name} may read and write anything")
         if not isinstance(op, _KNOWN) and any(isinstance(v.type, MemRefType) for v in op.operands):
             return Obstacle(op, f"{op.name} is not followed")
         if isinstance(op, AccumulateOp) and len({tuple(_loops_around(root_of(b))) for b in op.memrefs}) > 1:
             return Obstacle(op, "it reduces buffers together that are made in different loops")
-        if op.regions and not isinstance(op, FuncOp | ForOp | IfOp | AccumulateOp):
-            return Obstacle(op, f"{op.name} decides while it runs what is done")
         if isinstance(op, VIEWS) and isinstance(outer, ForOp | IfOp):
             return Obstacle(op, f"{op.name} in a loop is not followed")
     arguments = [a for a in function.args if isinstance(a.type, MemRefType)]

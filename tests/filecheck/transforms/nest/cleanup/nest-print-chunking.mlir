@@ -192,6 +192,17 @@ func.func @sorted(%x: memref<?xf64>, %y: memref<?xf64> {nest.role = "out"}) {
   func.return
 }
 
+// A number that it is given is read as well.
+// CHECK:      func @given
+// CHECK-NEXT: y axis 0: whole
+// CHECK-NEXT:   factor: all
+func.func private @fill(f64, memref<?xf64>) -> ()
+func.func @given(%factor: memref<f64>, %y: memref<?xf64> {nest.role = "out"}) {
+  %a = nest.load %factor[] : memref<f64>
+  func.call @fill(%a, %y) : (f64, memref<?xf64>) -> ()
+  func.return
+}
+
 // Nothing is said where arguments may share memory.
 // CHECK:      func @shared
 // CHECK-NEXT: whole: the argument "x" may share memory with another one
