@@ -64,6 +64,10 @@ def border_of_both(x):
     return y[1:] - y[:-1] + x[:-1]
 
 
+def later(x):
+    return x[3:] * 2
+
+
 def elementwise(x):
     return np.exp(x) * 2 + x
 
@@ -84,6 +88,7 @@ HALOS = [
     (skewed_three_times, 0, (6, 3)),
     (skewed_three_times, 1, (0, 0)),
     (border_of_both, 0, (1, 2)),
+    (later, 0, (-3, 3)),  # row 0 is made of row 3
 ]
 
 

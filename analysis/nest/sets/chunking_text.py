@@ -33,7 +33,7 @@ class NeedData:
 
     @property
     def halo(self) -> tuple[int, int] | None:
-        """How many indices before `lo` and after `hi`; None where it is not so many beside the box."""
+        """How many indices before `lo` and after `hi`, negative where it is fewer; None where it moves otherwise."""
         if self.lower is None or self.upper is None:
             return None
         if self.lower.factors != (("lo", 1),) or self.upper.factors != (("hi", 1),):
