@@ -192,6 +192,37 @@ func.func @sorted(%x: memref<?xf64>, %y: memref<?xf64> {nest.role = "out"}) {
   func.return
 }
 
+// What is written under a condition, or a mask, may be what the caller gave, and what an earlier statement stored.
+// CHECK:      func @sometimes
+// CHECK-NEXT: y axis 0: halo
+// CHECK-NEXT:   x axis 0: lo to hi
+// CHECK-NEXT:   w axis 0: lo to hi + 1
+// CHECK-NEXT:   y axis 0: lo to hi
+// CHECK-NEXT: z axis 0: blockwise
+// CHECK-NEXT:   x axis 0: lo to hi
+// CHECK-NEXT:   w axis 0: lo to hi
+func.func @sometimes(%x: memref<?xf64> {nest.dims = ["n"]}, %w: memref<?xf64> {nest.dims = ["n"]},
+                     %y: memref<?xf64> {nest.role = "inout", nest.dims = ["n"]},
+                     %z: memref<?xf64> {nest.role = "out", nest.dims = ["n"]}) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f64
+  %n = memref.dim %x, %c0 : memref<?xf64>
+  nest.for "i" %i = 0 to %n {
+    %a = nest.load %x[%i] : memref<?xf64>
+    %c = arith.cmpf ogt, %a, %zero : f64
+    nest.store "z" %a, %z[%i] : memref<?xf64>
+    nest.if %c {
+      %b = nest.load %w[%i + 1] : memref<?xf64>
+      nest.store "y" %b, %y[%i] : memref<?xf64>
+    }
+    %b = nest.load %w[%i] : memref<?xf64>
+    %d = arith.cmpf ogt, %b, %zero : f64
+    nest.store "z" %zero, %z[%i] mask %d : memref<?xf64>
+    nest.store "y" %zero, %y[%i] mask %d : memref<?xf64>
+  }
+  func.return
+}
+
 // A number that it is given is read as well.
 // CHECK:      func @given
 // CHECK-NEXT: y axis 0: whole
