@@ -14,6 +14,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NoReturn
 
 import numpy as np
 from xdsl.dialects import scf
@@ -21,6 +22,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import Pure
 
+from ...dialects.diagnostic import LoweringError
 from ...dialects.nt import CompositeOp, ConstantOp, FromScalarOp, ToScalarOp, YieldOp
 from ...dialects.nt.expand import Emitter
 from ...dialects.nt.ops import shape_of
@@ -85,8 +87,12 @@ def reduce_(
     starts = identities(_numbers(frame, node, identity), isinstance(x, Group), dtypes)
     extents = broadcast_extents(graph, [extents_of(piece) for piece in pieces])
     if graph.island is not None:
-        over_all = static(graph, axis, "axis") is None or len(extents) == 1
-        return combiner.among_elements(pieces, starts, extents, over_all, wanted)
+        longest = next(piece for piece in pieces if len(extents_of(piece)) == len(extents))
+        over_all = len(axes_of(graph, longest, axis)) == len(extents)
+        if not over_all or static(graph, keepdims, "keepdims"):
+            text, hint = "inside loops only reductions over all axes are supported", "reduce a slice: a[i, :]"
+            frame.fail(node, text, hint)
+        return combiner.among_elements(pieces, starts, extents, wanted)
     tensors = [convert(graph, piece, dtype) for piece, dtype in zip(pieces, dtypes, strict=True)]
     tensors = [replace(broadcast(graph, one, extents), order=None) for one in tensors]
     first = tensors[0]
@@ -184,11 +190,16 @@ class _Combiner:
             block.insert_op_before(op, anchor)
 
         elements = Elements(insert, {}, lambda value: (), LoopNames())
-        for op in [op for op in block.ops if isinstance(op, ToScalarOp)]:
-            anchor = op
-            op.results[0].replace_all_uses_with(elements.get(op.tensor, ()))
-        anchor = end
-        scalars = [elements.get(value, ()) for value in end.values]
+        try:
+            for op in [op for op in block.ops if isinstance(op, ToScalarOp)]:
+                anchor = op
+                op.results[0].replace_all_uses_with(elements.get(op.tensor, ()))
+            anchor = end
+            scalars = [elements.get(value, ()) for value in end.values]
+        except LoweringError:
+            self._refuse(
+                "does more than compute", "compute with numbers; a branch may choose what is returned"
+            )
         for op in reversed(list(block.ops)):
             if op is end or op.name.startswith("nt."):
                 block.erase_op(op)
@@ -211,21 +222,17 @@ class _Combiner:
         pieces: Sequence[Value],
         starts: Sequence[np.generic],
         extents: Extents,
-        over_all: bool,
         order: str,
     ) -> Value:
         """The reduction in a loop over elements."""
         island = self.frame.graph.island
         assert island is not None
-        if not over_all:
-            text = "inside loops only reductions over all axes are supported"
-            self.frame.fail(self.node, text, "reduce a slice: nt.reduce(f, a[i, :], identity=0.0)")
         values = list(zip(pieces, self.dtypes, strict=True))
         numbers = [start.item() for start in starts]
         results = island.reduce_together(self.emit, numbers, values, extents, order)
         return Group(tuple(results)) if self.is_tuple else results[0]
 
-    def _refuse(self, what: str, hint: str) -> None:
+    def _refuse(self, what: str, hint: str) -> NoReturn:
         self.frame.fail(self.node, f"the function of nt.reduce {what}", hint, UnsupportedError)
 
 

@@ -292,6 +292,19 @@ def test_in_loops_over_elements():
         np.testing.assert_array_equal(rows(x), np.stack([x.min(1), x.max(1)], 1))
 
 
+@pytest.mark.parametrize("options", [{"axis": ()}, {"axis": 0, "keepdims": True}, {"axis": 1}])
+def test_in_loops_over_elements_all_axes_are_reduced(options):
+    @nt.jit
+    def rows(x):
+        y = np.zeros(len(x))
+        for i in range(len(x)):
+            y[i] = nt.reduce(add, x[i], identity=0.0, **options)
+        return y
+
+    with pytest.raises((UnsupportedError, np.exceptions.AxisError)):
+        rows(np.ones((3, 4)))
+
+
 def test_mapped_and_traced():
     x = np.random.default_rng(4).normal(size=(3, 4, 6))
     function = lambda x: of_moments(x, 0, False)[1]  # noqa: E731
@@ -412,6 +425,11 @@ REFUSED = [
     (lambda x: nt.reduce(add, (), identity=()), DTypeError, "an empty tuple"),
     (lambda x: nt.reduce(sums, (x, np.ones((2, 3))), identity=(0.0, 0.0)), ShapeError, "broadcast"),
     (lambda x: nt.reduce(raising, x, identity=0.0), UnsupportedError, "a branch that more than chooses"),
+    (
+        lambda x: nt.reduce(lambda a, b: nt.stop_gradient(a) + b, x, identity=0.0),
+        UnsupportedError,
+        "more than compute",
+    ),
     (lambda x: nt.reduce(looping, x, identity=0.0), UnsupportedError, "has a loop"),
     (lambda x: nt.reduce(lambda a: a, x, identity=0.0), DTypeError, "too many positional arguments"),
     (lambda x: nt.reduce(add, x), DTypeError, "missing a required argument: 'identity'"),
