@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import differences
 import nestor as nt
 import numpy as np
 import pytest
+from layouts import laid_out
 from nestor.frontend.interface.errors import DTypeError, ShapeError, UnsupportedError
 
 # ---- the functions --------------------------------------------------------------------------------------
@@ -180,16 +182,6 @@ def array_of(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype, 
         chosen = rng.choice(np.array([np.nan, np.inf, -np.inf, -0.0], dtype)[rng.integers(0, 3) :], shape)
         x = np.where(rng.random(shape) < 0.2, chosen, x)
     return x
-
-
-def laid_out(rng: np.random.Generator, x: np.ndarray) -> np.ndarray:
-    """The same elements in another layout."""
-    way = rng.integers(0, 4) if x.ndim else 0
-    if way == 1:
-        return np.asfortranarray(x)
-    if way == 2:
-        return np.ascontiguousarray(x[..., ::-1])[..., ::-1]
-    return np.repeat(x, 2, axis=0)[::2] if way == 3 else x
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -371,13 +363,13 @@ def test_derivatives(name, shape):
 
     plain = nt.jit(loss)
     gradient = nt.grad(loss)
-    slope = differences(plain, x)
+    slope = differences.gradient(plain, x)
     np.testing.assert_allclose(gradient(x), slope, rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(
         nt.jvp(loss, (x,), (tangent,))[1], (slope * tangent).sum(), rtol=1e-4, atol=1e-6
     )
     second = nt.grad(lambda x: (gradient(x) ** 2).sum())(x)
-    wanted = differences(lambda x: (gradient(x) ** 2).sum(), x, 1e-5)
+    wanted = differences.gradient(lambda x: (gradient(x) ** 2).sum(), x, 1e-5)
     np.testing.assert_allclose(second, wanted, rtol=1e-3, atol=1e-4)
 
 
@@ -386,17 +378,6 @@ def test_the_derivative_of_nothing_but_a_reduction():
     value, gradient = nt.value_and_grad(lambda x: nt.reduce(lambda a, b: a + b, x * x, identity=0.0))(x)
     np.testing.assert_allclose(value, (x * x).sum(), rtol=1e-12)
     np.testing.assert_allclose(gradient, 2 * x, rtol=1e-12)
-
-
-def differences(function, x, step=1e-6):
-    """Central differences."""
-    result = np.zeros_like(x)
-    for place in np.ndindex(x.shape):
-        up, down = x.copy(), x.copy()
-        up[place] += step
-        down[place] -= step
-        result[place] = (function(up) - function(down)) / (2 * step)
-    return result
 
 
 # ---- refusals -------------------------------------------------------------------------------------------

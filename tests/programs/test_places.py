@@ -5,6 +5,7 @@ from __future__ import annotations
 import nestor as nt
 import numpy as np
 import pytest
+from layouts import laid_out
 
 FUNCTIONS = {"argmax": np.argmax, "argmin": np.argmin}
 DTYPES = ["f4", "f8", "f2", "i1", "i4", "i8", "u1", "u4", "?", "c8", "c16"]
@@ -29,16 +30,6 @@ def array_of(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype) 
     elif dtype.kind in "iu" and rng.random() < 0.3:
         x[...] = rng.choice([np.iinfo(dtype).min, np.iinfo(dtype).max])
     return x
-
-
-def laid_out(rng: np.random.Generator, x: np.ndarray) -> np.ndarray:
-    """The same shape and type in another layout."""
-    way = rng.integers(0, 4)
-    if way == 1:
-        return np.asfortranarray(x)
-    if way == 2:
-        return x[..., ::-1]
-    return np.repeat(x, 2, axis=0)[::2] if way == 3 else x
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -11,8 +11,8 @@
       } }
     }
 
-The order of the loops is one of those that the reduction allows: that of the elements. In loops of the program, an
-accumulation with such a combiner is written out in the same way.
+The order of the loops is one of those that the reduction allows: that of the elements. They accumulate, which `write_out`
+makes loads and stores of, as of the accumulations with such a combiner that a program has.
 """
 
 from __future__ import annotations
@@ -20,17 +20,16 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects.affine import AffineList
 from ....dialects.nest import AccumulateOp, LoadOp, StoreOp
-from ....dialects.nt.expand import Emitter
 from ....dialects.nt.ops import ReduceOp, element_of, shape_of
-from ....dialects.nt.region_ops import LoopsOp, YieldOp
+from ....dialects.nt.region_ops import LoopsOp
 from ....dialects.nt.types import kind_of
-from ....lowering.nt_to_nest.scalars import from_storage, to_storage
-from ..builder import Builder
+from ....lowering.nt_to_nest.scalars import stored_combiner, stored_identity
 from ..loops import Island, extents_of
+from ..transposed import Recorder
 
 
 def is_differentiated(op: Operation, active: Set[SSAValue], ends: Sequence[SSAValue]) -> bool:
@@ -45,46 +44,38 @@ def is_differentiated(op: Operation, active: Set[SSAValue], ends: Sequence[SSAVa
 
 
 def as_loops(op: ReduceOp) -> tuple[list[Operation], list[SSAValue]]:
-    """Put loops in the place of a reduction. Gives the operations that it becomes, and its results."""
-    block, before = op.parent, op.prev_op
-    assert block is not None and op.combine is not None
-    builder = Builder(block, op, op.location)
+    """Put loops that accumulate in the place of a reduction. Gives the operations that it becomes, and its results."""
+    block = op.parent
+    assert block is not None and op.combine is not None and op.identity is not None
+    builder = Recorder(block, op, op.location)
     kept = [d for d in range(len(shape_of(op.inputs[0]))) if d not in op.reduced]
     sizes = builder.sizes_of(op.inputs[0], kept)
     starts: list[SSAValue] = []
     for k, result in enumerate(op.results_):
         assert isinstance(result.type, TensorType)
         starts.append(builder.uniform_of(op.identity_of(k), result.type, sizes))
-    extents = extents_of(builder, op.inputs[0])
+    extents, order = extents_of(builder, op.inputs[0]), [*kept, *op.reduced]
     island = Island(builder, op.inputs, starts)
-    places = dict(
-        zip([*kept, *op.reduced], island.loops([extents[d] for d in [*kept, *op.reduced]]), strict=True)
-    )
+    places = dict(zip(order, island.loops([extents[d] for d in order]), strict=True))
     here = AffineList.of(*[places[d] for d in range(len(extents))])
-    at = AffineList.of(*[places[d] for d in kept])
-    emitter = Emitter(island.add, op.location)
-    loaded = [island.load(out, at) for out in island.outs] + [island.load(one, here) for one in island.ins]
+    storages: list[Attribute] = [memref.type.element_type for memref in island.outs]  # pyright: ignore
     elements = [element_of(v) for v in op.inputs]
-    scalars = [from_storage(emitter, v, e) for v, e in zip(loaded, elements * 2, strict=True)]
-    mapping: dict[SSAValue, SSAValue] = dict(zip(op.combine.block.args, scalars, strict=True))
-    for inner in op.combine.block.ops:
-        if not isinstance(inner, YieldOp):
-            island.add(inner.clone(mapping))
-            continue
-        for out, value in zip(island.outs, inner.values, strict=True):
-            storage = out.type.element_type  # pyright: ignore
-            island.store(to_storage(emitter, mapping.get(value, value), storage), out, at)
+    island.add(
+        AccumulateOp(
+            "custom",
+            [island.load(one, here) for one in island.ins],
+            island.outs,
+            AffineList.of(*[places[d] for d in kept]),
+            identity=stored_identity(op.identity, storages),
+            combine=stored_combiner(op.combine.block, elements, storages, op.location),
+        )
+    )
     results = island.done()
     for old, new in zip(op.results_, results, strict=True):
         new.name_hint = old.name_hint
         old.replace_all_uses_with(new)
-    made: list[Operation] = []
-    first = before.next_op if before is not None else block.first_op
-    while first is not None and first is not op:
-        made.append(first)
-        first = first.next_op
     block.erase_op(op)
-    return made, results
+    return builder.made, results
 
 
 def write_out(op: LoopsOp) -> None:

@@ -28,6 +28,7 @@ from ....dialects.nest import AccumulateOp, ForOp, LoadOp
 from ...nest.loops.flatten import flatten_neighbours
 from ...nest.reductions.block_moments import block_moments, why_not_block_moments
 from ...nest.rewrite.steps import Steps
+from ..patterns.costs import nearest_divisor
 from .streams import is_big
 
 PART_SHARE = 8
@@ -65,5 +66,4 @@ def _parts_of(band: list[ForOp], cpu: Cpu) -> int | None:
     elements = prod(n for n, loop in zip(extents, band, strict=True) if loop.iv in within)
     wanted = size // (cpu.l2_bytes // PART_SHARE)
     least, most = max(2, wanted // 4), min(4 * wanted, extents[0], work // (elements * FEWEST_TERMS))
-    found = [n for n in range(least, most + 1) if extents[0] % n == 0]
-    return min(found, key=lambda n: abs(n - wanted)) if found else None
+    return nearest_divisor(extents[0], wanted, least, most)

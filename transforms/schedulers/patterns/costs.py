@@ -136,6 +136,16 @@ def arithmetic_in(loop: ForOp) -> int:
     return sum(_weight(op) for op in loop.body.walk() if not isinstance(op, skipped))
 
 
+def nearest_divisor(extent: int, wanted: int, least: int, most: int) -> int | None:
+    """The number from `least` to `most` nearest to `wanted` that divides an extent; None where there is none.
+
+    >>> nearest_divisor(1000, 33, 16, 132), nearest_divisor(1009, 33, 16, 132)
+    (40, None)
+    """
+    found = [n for n in range(least, most + 1) if extent % n == 0]
+    return min(found, key=lambda n: abs(n - wanted), default=None)
+
+
 def has_transcendental(loop: ForOp) -> bool:
     return any(op.name.startswith(("math.", "special.")) for op in loop.body.walk())
 

@@ -26,6 +26,7 @@ from ....dialects.nest import AccumulateOp, ForOp, LoadOp
 from ...nest.reductions.lift import lift, why_not_lift
 from ...nest.reductions.privatise import privatise, why_not_privatise
 from ...nest.rewrite.steps import Steps
+from .costs import nearest_divisor
 
 PART_SHARE = 8
 """The part of the second-level cache for the terms of a part: they are there when they are looked at again."""
@@ -61,5 +62,4 @@ def _parts_of(loop: ForOp, cache_bytes: int) -> int | None:
         return None
     wanted = size // (cache_bytes // PART_SHARE)
     least, most = max(2, wanted // 2), min(4 * wanted, extents[0])
-    found = [n for n in range(least, most + 1) if extents[0] % n == 0]
-    return min(found, key=lambda n: abs(n - wanted)) if found else min(wanted, extents[0])
+    return nearest_divisor(extents[0], wanted, least, most) or min(wanted, extents[0])
