@@ -61,7 +61,7 @@ def reduce(
     for place in np.ndindex(shape):
         total = starts
         for element in zip(*[m[place].ravel() for m in moved], strict=True):
-            total = _combined(function, total, element, isinstance(x, tuple))
+            total = combined(function, total, element, isinstance(x, tuple))
         for result, value in zip(results, total, strict=True):
             result[place] = value
     if keepdims:
@@ -141,7 +141,8 @@ def _axes_of(axis: int | Sequence[int] | None, rank: int) -> tuple[int, ...]:
     return tuple(sorted(np.lib.array_utils.normalize_axis_tuple(axis, rank)))  # pyright: ignore
 
 
-def _combined(function: Any, total: tuple, element: tuple, is_tuple: bool) -> tuple:
+def combined(function: Any, total: tuple, element: tuple, is_tuple: bool) -> tuple:
+    """What the function makes of two items, in the dtypes of the first. Raises DTypeError."""
     value = function(total, element) if is_tuple else function(total[0], element[0])
     values = value if is_tuple else (value,)
     if not isinstance(values, tuple) or len(values) != len(total):

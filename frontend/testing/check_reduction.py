@@ -15,7 +15,7 @@ import numpy as np
 from ...dialects.tracebacks import boundary
 from ..interface.errors import DTypeError
 from ..jit.driver.jit import jit
-from ..operations.own_reductions import broadcast_operands, identities, reduce
+from ..operations.own_reductions import broadcast_operands, combined, identities, reduce
 
 Item = tuple[Any, ...]
 """An element of each array, or what some elements were combined to."""
@@ -55,9 +55,8 @@ def check_reduction(
     rng = np.random.default_rng(seed)
     checks = _Checks(rtol)
 
-    def combined(a: Item, b: Item) -> Item:
-        value = function(a, b) if is_tuple else function(a[0], b[0])
-        return tuple(c.dtype.type(v) for c, v in zip(columns, value if is_tuple else (value,), strict=True))
+    def both(a: Item, b: Item) -> Item:
+        return combined(function, a, b, is_tuple)
 
     def drawn() -> Item:
         """An element; every second time what a few elements were combined to."""
@@ -65,7 +64,7 @@ def check_reduction(
         places = rng.integers(0, len(columns[0]), count)
         item: Item = tuple(c[places[0]] for c in columns)
         for place in places[1:]:
-            item = combined(item, tuple(c[place] for c in columns))
+            item = both(item, tuple(c[place] for c in columns))
         return item
 
     with np.errstate(all="ignore"):
@@ -73,14 +72,14 @@ def check_reduction(
             a, b, c = drawn(), drawn(), drawn()
             if rng.random() < 0.25:
                 b = a  # equal ones
-            checks.compare("identity", (a,), f"f(identity, {_text(a)})", combined(neutral, a), a)
-            checks.compare("identity", (a,), f"f({_text(a)}, identity)", combined(a, neutral), a)
-            one, other = combined(a, b), combined(b, a)
+            checks.compare("identity", (a,), f"f(identity, {_text(a)})", both(neutral, a), a)
+            checks.compare("identity", (a,), f"f({_text(a)}, identity)", both(a, neutral), a)
+            one, other = both(a, b), both(b, a)
             checks.compare(
                 "commutative", (a, b), f"f(a, b) and f(b, a) of a={_text(a)}, b={_text(b)}", one, other
             )
             what = f"f(f(a, b), c) and f(a, f(b, c)) of a={_text(a)}, b={_text(b)}, c={_text(c)}"
-            checks.compare("associative", (a, b, c), what, combined(one, c), combined(a, combined(b, c)))
+            checks.compare("associative", (a, b, c), what, both(one, c), both(a, both(b, c)))
         wanted = reduce(function, x, identity=identity)
         found = jit(lambda x: reduce(function, x, identity=identity))(x)
     items = (wanted, found) if is_tuple else ((wanted,), (found,))
