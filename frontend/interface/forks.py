@@ -19,7 +19,7 @@ from typing import Any, Generic, TypeVar
 
 from ...dialects.diagnostic import NestorError
 from ...dialects.tracebacks import boundary
-from ...runtime.cpu.threads import get_num_threads
+from ...runtime.cpu.threads import call_begins, expect_call, get_num_threads
 from .errors import DTypeError
 
 Result = TypeVar("Result")
@@ -36,7 +36,7 @@ class Forked(Generic[Result]):
         self._state = _DONE if call is None else _NEW
         self._changed = Condition()
         self._process = 0
-        """Which one runs it."""
+        """Which one expects it, then runs it."""
 
     def done(self) -> bool:
         """Whether the call has ended."""
@@ -63,7 +63,10 @@ class Forked(Generic[Result]):
             call, self._call = self._call, None
             if call is None:
                 return False
-            self._state, self._process = _RUNNING, os.getpid()
+            is_expected, self._process = self._process == os.getpid(), os.getpid()
+            self._state = _RUNNING
+        if is_expected:
+            call_begins()
         result: Any
         try:
             result, state = call(), _DONE
@@ -96,6 +99,8 @@ class _Runners:
         self._idle = 0
 
     def add(self, call: Forked[Any]) -> None:
+        call._process = os.getpid()
+        expect_call()
         with self._there:
             self._calls.append(call)
             if self._idle >= len(self._calls):

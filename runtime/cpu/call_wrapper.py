@@ -17,6 +17,7 @@ from .call_helpers import field, integers, linear, match_guards, slow
 from .call_kinds import Form, How, Result
 from .call_layout import CALLABLE, LEAF, MAX_ENTRIES, OUTPUT, WORD, Offsets
 from .call_outputs import CallOutputs
+from .thread_pool import CALLS
 
 NAME = "nestor_call"
 
@@ -55,6 +56,7 @@ OBJECTS = ("ndarray_type", "float_type", "int_type", "bool_type", "true_object")
 def emit_call_wrapper(offsets: Offsets) -> str:
     """The text of a module with `@nestor_call`."""
     declarations = [f"@nestor_{name} = external global i8" for name in OBJECTS]
+    declarations.append(f"@{CALLS} = external global i64")
     declarations.append("declare i32 @memcmp(ptr, ptr, i64)")
     declarations += [f"declare i64 @llvm.{name}.i64(i64, i64)" for name in ("smin", "smax")]
     for name, kind in [*FUNCTIONS.items(), *((n, k) for n, (k, _) in NUMPY_FUNCTIONS.items())]:
@@ -174,7 +176,9 @@ class _Call(CallOutputs):
         f.jump(after)
         f.label(long)
         state = f.call("ptr", "@PyEval_SaveThread")
+        f.op(f"atomicrmw add ptr @{CALLS}, i64 1 monotonic")
         f.store("i32", f.call("i32", kernel, *arguments), self.status)
+        f.op(f"atomicrmw sub ptr @{CALLS}, i64 1 monotonic")
         f.call("void", "@PyEval_RestoreThread", f"ptr {state}")
         f.label(after)
         with f.when(f.compare("ne", f.load("i32", self.status), 0, "i32")):

@@ -26,6 +26,7 @@ import numpy as np
 
 from .. import disk_cache
 from ..fork_lock import ForkLock
+from . import thread_pool
 from .call_layout import CALLABLE, MAX_ENTRIES, WORD, Offsets
 from .machine_code import MachineCode
 
@@ -259,6 +260,7 @@ def _symbols() -> dict[str, int]:
         "true_object": True,
     }
     table.update({f"nestor_{name}": id(thing) for name, thing in things.items()})
+    table.update(thread_pool.numbers())
     return table
 
 

@@ -6,7 +6,9 @@
 ;   0 idle    1 reserved by a caller    2 offered: the fields below are written    3 at work
 ; and changes in this order; a caller that finds 2 at its end takes the offer back, which makes it 0.
 ;
-; Regions of several threads that run at once (nt.fork, threads of Python) share the threads: each asks for one fewer.
+; Calls of several threads that run at once (nt.fork, threads of Python) share the threads: a region asks for one fewer for each
+; other call, also while that is between two regions, and for each other region. A worker that calls leave no processor for does
+; not look for work.
 ;
 ; Rules for a machine that others use as well (docs/decisions/0016-threads-wait.md):
 ;   A thread that waits looks again and again for %quiet ns, and sleeps then. Where the clock jumps meanwhile, another
@@ -45,6 +47,12 @@
 }
 
 @pool = internal global %pool zeroinitializer, align 64
+
+; How many calls run that let other threads of Python run meanwhile: calls count themselves (call_wrapper.py).
+@{calls} = external global i64
+
+; How many threads there may be.
+@{count} = external global i32
 
 declare i32 @clock_gettime(i32, ptr)
 declare i32 @pthread_create(ptr, ptr, ptr, ptr)
@@ -145,8 +153,9 @@ done:
 ; ---- waiting ----------------------------------------------------------------------------------------
 
 ; Look at a state until it is not %seen, for %patience ns, less where others want the processor: where the clock has jumped,
-; and this thread has missed that time. %before is what it had missed when it began; -1: not to be looked at.
-define internal void @look(ptr %state, i64 %seen, i64 %patience, i64 %before) noinline {
+; and this thread has missed that time, or where it is worker number %k and calls leave it no processor. %before is what it had
+; missed when it began; -1: not to be looked at.
+define internal void @look(ptr %state, i64 %seen, i64 %patience, i64 %before, i64 %k) noinline {
 entry:
   %start = call i64 @now()
   br label %round
@@ -154,13 +163,13 @@ round:
   %last = phi i64 [ %start, %entry ], [ %time, %go_on ]
   br label %each
 each:
-  %k = phi i64 [ 0, %round ], [ %following, %same ]
+  %n = phi i64 [ 0, %round ], [ %following, %same ]
   call void @pause()
   %found = load atomic i64, ptr %state acquire, align 8
   %changed = icmp ne i64 %found, %seen
   br i1 %changed, label %done, label %same
 same:
-  %following = add i64 %k, 1
+  %following = add i64 %n, 1
   %more = icmp slt i64 %following, 16
   br i1 %more, label %each, label %measure
 measure:
@@ -179,7 +188,13 @@ ask:
 go_on:
   %gone = sub i64 %time, %start
   %short = icmp slt i64 %gone, %patience
-  br i1 %short, label %round, label %done
+  %threads = load atomic i32, ptr @{count} monotonic, align 4
+  %processors = sext i32 %threads to i64
+  %calls = load atomic i64, ptr @{calls} monotonic, align 8
+  %left = sub i64 %processors, %calls
+  %has_one = icmp slt i64 %k, %left
+  %stays = and i1 %short, %has_one
+  br i1 %stays, label %round, label %done
 others:
   call void @is_crowded(i64 %time)
   br label %done
@@ -235,7 +250,14 @@ look:
   %until = load atomic i64, ptr %until_at monotonic, align 8
   %crowded = icmp slt i64 %time, %until
   %patience = select i1 %crowded, i64 {crowded}, i64 {quiet}
-  call void @look(ptr %worker, i64 %seen, i64 %patience, i64 %missed)
+  %first = getelementptr %pool, ptr @pool, i64 0, i32 5
+  %first_at = ptrtoint ptr %first to i64
+  %worker_at = ptrtoint ptr %worker to i64
+  %bytes = sub i64 %worker_at, %first_at
+  %next = getelementptr %worker, ptr null, i64 1
+  %size = ptrtoint ptr %next to i64
+  %number = udiv i64 %bytes, %size
+  call void @look(ptr %worker, i64 %seen, i64 %patience, i64 %missed, i64 %number)
   %then = load atomic i64, ptr %worker acquire, align 8
   %changed = icmp ne i64 %then, %seen
   br i1 %changed, label %wait, label %lie_down
@@ -399,7 +421,7 @@ begun:
   %at_work = icmp eq i64 %state, %busy
   br i1 %at_work, label %watch, label %done
 watch:
-  call void @look(ptr %worker, i64 %busy, i64 %patience, i64 -1)
+  call void @look(ptr %worker, i64 %busy, i64 %patience, i64 -1, i64 -9223372036854775808)
   %then = load atomic i64, ptr %worker acquire, align 8
   %still = icmp eq i64 %then, %busy
   br i1 %still, label %lie_down, label %done
@@ -436,8 +458,11 @@ entry:
   %start = call i64 @now()
   %running_at = getelementptr %pool, ptr @pool, i64 0, i32 3
   %running = atomicrmw add ptr %running_at, i64 1 monotonic
+  %calls = load atomic i64, ptr @{calls} monotonic, align 8
+  %other_calls = sub i64 %calls, 1
+  %taken = call i64 @llvm.smax.i64(i64 %running, i64 %other_calls)
   %most = sub i64 %wanted, 1
-  %free = sub i64 %most, %running
+  %free = sub i64 %most, %taken
   %others = call i64 @llvm.smax.i64(i64 %free, i64 0)
   %debt = load atomic i64, ptr %debt_at monotonic, align 8
   %may_wake = icmp sle i64 %debt, 0
@@ -536,6 +561,12 @@ was_late:
   call void @is_crowded(i64 %end)
   ret void
 done:
+  ret void
+}
+
+; A call that another thread is about to begin counts as one that runs, so that a worker does not keep its processor: 1; -1: it begins.
+define void @nestor_expect_call(i64 %by) {
+  atomicrmw add ptr @{calls}, i64 %by monotonic
   ret void
 }
 

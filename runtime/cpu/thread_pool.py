@@ -17,7 +17,18 @@ from .. import disk_cache
 from . import object_loader
 from .process_symbols import of_process
 
-REGION, FORGET = "nestor_parallel", "nestor_forget_threads"
+REGION, FORGET, EXPECT = "nestor_parallel", "nestor_forget_threads", "nestor_expect_call"
+
+COUNT = "nestor_thread_count"
+"""The number of threads that there may be, an i32 that machine code reads."""
+
+CALLS = "nestor_calls"
+"""The number of calls that run without Python's lock, an i64 that they change themselves."""
+
+count = ctypes.c_int32(0)
+"""0: not asked for yet."""
+
+_calls = ctypes.c_int64(0)
 
 TIMES = {
     "quiet": 2_000_000,
@@ -47,6 +58,9 @@ define {RUN_ALONE}
 define void @{FORGET}() {{
   ret void
 }}
+define void @{EXPECT}(i64 %by) {{
+  ret void
+}}
 """
 
 _NO_PLACES = """\
@@ -71,7 +85,7 @@ _PAUSES = {
 
 @functools.cache
 def functions() -> dict[str, int]:
-    """The addresses of `nestor_parallel` and `nestor_forget_threads` in this process."""
+    """The addresses of `nestor_parallel`, `nestor_forget_threads` and `nestor_expect_call` in this process."""
     text = _text()
     key = (
         "threads-"
@@ -87,20 +101,34 @@ def functions() -> dict[str, int]:
     return _loaded(code)
 
 
+def numbers() -> dict[str, int]:
+    """Where the numbers are that machine code reads, by name."""
+    return {COUNT: ctypes.addressof(count), CALLS: ctypes.addressof(_calls)}
+
+
+def forget_calls() -> None:
+    """In a child of fork: the calls of other threads are its parent's."""
+    _calls.value = 0
+
+
+def _symbol(name: str) -> int:
+    return numbers().get(name) or of_process(name)
+
+
 def _loaded(code: bytes) -> dict[str, int]:
     address: Callable[[str], int]
     if object_loader.can_load():
-        owner = object_loader.load(code, of_process)
+        owner = object_loader.load(code, _symbol)
         address = owner.address
     else:
         from .llvm_machine import load_with_llvm
 
-        owner = load_with_llvm(code, {})
+        owner = load_with_llvm(code, numbers())
         address = owner.get_function_address
     ctypes.pythonapi.Py_IncRef(
         ctypes.py_object(owner)
     )  # threads run it until the process ends, after Python has
-    return {name: address(name) for name in (REGION, FORGET)}
+    return {name: address(name) for name in (REGION, FORGET, EXPECT)}
 
 
 def _compiled(text: str) -> bytes:
@@ -119,7 +147,7 @@ def _text() -> str:
     """The file for this system."""
     if not _has("pthread_create", "clock_gettime"):
         return SERIAL_IR
-    text = _file("thread_pool.ll")
+    text = _file("thread_pool.ll").replace("{calls}", CALLS).replace("{count}", COUNT)
     for name, nanoseconds in TIMES.items():
         text = text.replace(f"{{{name}}}", str(nanoseconds))
     faults = "\n  ".join([f"call i32 @sigdelset(ptr %signals, i32 {int(one)})" for one in _FAULTS])

@@ -11,15 +11,14 @@ import ctypes
 import functools
 import os
 import re
+from collections.abc import Callable
 
 from ...dialects.diagnostic import CallError
 from ...dialects.tracebacks import boundary
 from ..errors import SettingError
 from . import thread_pool
 from .processor_count import processor_count
-
-COUNT = "nestor_thread_count"
-"""The number of threads, an i32 that machine code reads."""
+from .thread_pool import COUNT
 
 NAMES = (COUNT, thread_pool.REGION)
 """What machine code with parallel regions refers to."""
@@ -92,10 +91,6 @@ def serial(text: str) -> str:
     return _RUN.sub(f"define internal {thread_pool.RUN_ALONE}", _ASK.sub(_ONE_THREAD, text))
 
 
-_count = ctypes.c_int32(0)
-"""0: not asked for yet."""
-
-
 def _is_serial() -> bool:
     return bool(os.environ.get("NESTOR_SERIAL"))
 
@@ -103,8 +98,8 @@ def _is_serial() -> bool:
 @functools.cache
 def _start_count() -> None:
     """Give the number of threads its first value, unless there is one. Runs once."""
-    if not _count.value:
-        _count.value = 1 if _is_serial() else processor_count()
+    if not thread_pool.count.value:
+        thread_pool.count.value = 1 if _is_serial() else processor_count()
 
 
 @functools.cache
@@ -115,7 +110,24 @@ def addresses() -> dict[str, int]:
     if hasattr(os, "register_at_fork"):
         forget = ctypes.CFUNCTYPE(None)(found[thread_pool.FORGET])
         os.register_at_fork(after_in_child=forget)
-    return {COUNT: ctypes.addressof(_count), thread_pool.REGION: found[thread_pool.REGION]}
+        os.register_at_fork(after_in_child=thread_pool.forget_calls)
+    return {**thread_pool.numbers(), thread_pool.REGION: found[thread_pool.REGION]}
+
+
+@functools.cache
+def _expect() -> Callable[[int], None]:
+    _start_count()
+    return ctypes.CFUNCTYPE(None, ctypes.c_int64)(thread_pool.functions()[thread_pool.EXPECT])
+
+
+def expect_call() -> None:
+    """Another thread is about to call a compiled function: none that waits for work keeps its processor."""
+    _expect()(1)
+
+
+def call_begins() -> None:
+    """The call that was expected counts itself from now on."""
+    _expect()(-1)
 
 
 @boundary
@@ -135,13 +147,13 @@ def set_num_threads(count: int) -> None:
             f"number of threads must be at least 1, not {count}",
             hint="1 keeps kernels serial; NESTOR_SERIAL=1 too",
         )
-    _count.value = 1 if _is_serial() else wanted
+    thread_pool.count.value = 1 if _is_serial() else wanted
 
 
 def get_num_threads() -> int:
     """How many threads a large enough parallel loop would use."""
     _start_count()
-    return _count.value
+    return thread_pool.count.value
 
 
 def threads_for_schedules() -> int | None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import pickle
 import threading
+import time
 
 import nestor as nt
 import numpy as np
 import pytest
 from nestor.dialects.diagnostic import NestorError
+from nestor.frontend.interface import forks
+from nestor.runtime.cpu import thread_pool
 
 X = np.linspace(-1, 1, 60 * 500).reshape(60, 500)
 
@@ -125,6 +129,48 @@ def test_many_callers_at_once():
     calls = [nt.fork(layer, X, float(k % 4)) for k in range(200)]
     for k, call in enumerate(calls):
         np.testing.assert_array_equal(nt.wait(call), wanted[k % 4])
+
+
+def calls_that_run() -> int:
+    return ctypes.c_int64.from_address(thread_pool.numbers()[thread_pool.CALLS]).value
+
+
+def test_threads_know_how_many_calls_run():
+    """Those that wait for a runner and those that run without Python's lock; not those that run Python."""
+    before, go_on = nt.get_num_threads(), threading.Event()
+    nt.set_num_threads(2)
+    try:
+        runners = max(2, forks._RUNNERS._threads)
+        calls = [nt.fork(go_on.wait, 60) for _ in range(runners + 3)]
+        until(lambda: calls_that_run() == 3)
+        go_on.set()
+        assert [nt.wait(call) for call in calls] == [True] * len(calls)
+    finally:
+        nt.set_num_threads(before)
+    assert calls_that_run() == 0
+    sums(X)
+    long = nt.fork(sums, np.ones((2000, 2000)))
+    until(lambda: calls_that_run() == 1 or long.done())
+    assert not long.done(), "it took no time"
+    nt.wait(long)
+    with pytest.raises(ZeroDivisionError):
+        nt.wait(nt.fork(lambda: 1 / 0))
+    assert calls_that_run() == 0
+
+
+@nt.jit
+def sums(x):
+    total = 0.0
+    for k in range(100):
+        total = total + np.sin(x + k * total).mean()
+    return total
+
+
+def until(holds):
+    end = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < end, "it never was so"
+        time.sleep(0.001)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform has no fork()")
