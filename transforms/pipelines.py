@@ -8,23 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+_WRITTEN_OUT = (
+    "nt-differentiate",
+    "nt-batch",
+    "nt-decompose",
+    "nt-drop-carried",
+    "canonicalize",
+    "cse",
+    "nt-if-to-select",
+    "nt-hoist",
+)
+_AFTER_FUSIONS = ("nt-recompute", "nt-drop-barriers")
+
 PIPELINES: dict[str, tuple[str, ...]] = {
     # nt -> nt: derivatives written out, and fusions
     "to-fusions": (
-        "nt-differentiate",
-        "nt-batch",
-        "nt-decompose",
-        "nt-drop-carried",
-        "canonicalize",
-        "cse",
-        "nt-if-to-select",
-        "nt-hoist",
+        *_WRITTEN_OUT,
         "nt-double-buffer",
         "nt-unroll-swaps",
         "nt-split-reductions",
         "nt-fuse",
-        "nt-recompute",
-        "nt-drop-barriers",
+        *_AFTER_FUSIONS,
     ),
     # nt -> nest: one loop nest a fusion, in program order, nothing decided about how it runs
     "fusions-to-loops": (
@@ -33,6 +37,16 @@ PIPELINES: dict[str, tuple[str, ...]] = {
         "nest-prove-bounds",
     ),
     "to-loops": ("to-fusions", "fusions-to-loops"),
+    # the same for what is computed in chunks: steps are written out, and reductions are nests of their own
+    "to-loops-for-chunks": (
+        *_WRITTEN_OUT,
+        "nt-unroll",
+        "nt-fuse{through-reductions=false}",
+        *_AFTER_FUSIONS,
+        "fusions-to-loops",
+        "nest-unroll-steps",
+        "nest-separate-reductions",
+    ),
     "fusions-to-nest": ("fusions-to-loops", "nest-reuse-buffers{order=free}"),
     "to-nest": ("to-fusions", "fusions-to-nest"),
     # the same, with a function for what is repeated

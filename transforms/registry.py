@@ -47,6 +47,9 @@ PASSES: dict[str, str] = {
     "nest-schedule-cuda": "transforms.schedulers.cuda.schedule_cuda:NestScheduleCudaPass",
     "apply-schedule": "transforms.schedule.apply_schedule:ApplySchedulePass",
     "nest-print-dependences": "transforms.nest.cleanup.print_dependences:NestPrintDependencesPass",
+    "nest-separate-reductions": "transforms.nest.reductions.separate:NestSeparateReductionsPass",
+    "nest-unroll-steps": "transforms.nest.loops.unroll_steps:NestUnrollStepsPass",
+    "nest-restrict": "transforms.nest.producers.restrict:NestRestrictPass",
     "nest-print-chunking": "transforms.nest.cleanup.print_chunking:NestPrintChunkingPass",
     # nest -> upstream dialects
     "convert-nest-to-scf": "lowering.nest_to_scf.convert:ConvertNestToScfPass",

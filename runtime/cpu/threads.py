@@ -11,7 +11,8 @@ import ctypes
 import functools
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from ...dialects.diagnostic import CallError
 from ...dialects.tracebacks import boundary
@@ -128,6 +129,16 @@ def expect_call() -> None:
 def call_begins() -> None:
     """The call that was expected counts itself from now on."""
     _expect()(-1)
+
+
+@contextmanager
+def counted_call() -> Iterator[None]:
+    """A call from Python that other threads are to count: kernels do not count themselves."""
+    _expect()(1)
+    try:
+        yield
+    finally:
+        _expect()(-1)
 
 
 @boundary

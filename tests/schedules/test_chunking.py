@@ -8,7 +8,8 @@ from collections import Counter
 import numpy as np
 import pytest
 from nestor.analysis.nest.loop_structure import enclosing_loops, functions
-from nestor.analysis.nest.sets.chunking import Bound, Chunking, Cut, chunking
+from nestor.analysis.nest.sets.boxes import Bound
+from nestor.analysis.nest.sets.chunking import Chunking, Cut, chunking
 from nestor.analysis.nest.sets.readable import NestText
 from nestor.dialects.affine import AffineList
 from parsed import parse_module

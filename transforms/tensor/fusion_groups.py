@@ -103,12 +103,15 @@ class Group:
 class Graph:
     """The groups of one span of a block, in the order they were made."""
 
-    def __init__(self) -> None:
+    def __init__(self, through_reductions: bool = True) -> None:
         self.groups: list[Group] = []
+        self._through_reductions = through_reductions
 
     def merge(self, a: Group, b: Group, *, same_space: bool = False) -> bool:
         """Join `b` to `a` (or the reverse) if that makes a fusion; `same_space`: only if neither space grows."""
         if a is b or not (a.fusable and b.fusable):
+            return False
+        if not self._through_reductions and (_reads_reduction(a, b) or _reads_reduction(b, a)):
             return False
         if len(a.nodes) < len(b.nodes):
             a, b = b, a
@@ -192,6 +195,11 @@ def _edges_between(a: Group, b: Group) -> Iterator[Edge]:
         for user in node.users:
             if user.group is a:
                 yield from (edge for edge in user.edges if edge.producer is node)
+
+
+def _reads_reduction(a: Group, b: Group) -> bool:
+    """Whether one of two groups reads a reduction of the other."""
+    return any(isinstance(edge.producer.op, ReduceOp) for edge in _edges_between(a, b))
 
 
 def _guesses(a: Group, b: Group) -> Iterator[tuple[int, int]]:

@@ -50,6 +50,8 @@ Fusions never span an operation with effects: islands (`nt.loops`), calls, contr
 function argument stays on its side of an island that may write it. Between two such barriers, operations
 that only share operands are fused as well when their spaces agree ("sibling" fusion: one pass over the
 memory that both read).
+* With `through-reductions=false` nothing that reads a reduction is fused with it: its result is a tensor of its own, which
+  may come from elsewhere (nest-restrict).
 """
 
 from __future__ import annotations
@@ -100,13 +102,15 @@ class NtFusePass(ModulePass):
 
     name = "nt-fuse"
 
+    through_reductions: bool = True
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.walk():
             if isinstance(function, FuncOp) and function.body.blocks:
-                fuse_function(function)
+                fuse_function(function, self.through_reductions)
 
 
-def fuse_function(function: FuncOp) -> None:
+def fuse_function(function: FuncOp, through_reductions: bool = True) -> None:
     """Fuse what can be fused in `function`, block by block."""
     extents = Extents()
     labels = _Labels(function)
@@ -122,7 +126,7 @@ def fuse_function(function: FuncOp) -> None:
         _separate_views(block)
         _separate_fills(block)
         for span in list(_spans(block)):
-            _Span(span, extents).fuse(labels)
+            _Span(span, extents, through_reductions).fuse(labels)
 
 
 def explain_fusion(module: ModuleOp) -> list[str]:
@@ -293,14 +297,14 @@ def _is_fusable(op: Operation) -> bool:
 class _Span:
     """A run of pure operations of one block: dependence graph, groups, and their rewriting into fusions."""
 
-    def __init__(self, ops: Sequence[Operation], extents: Extents):
+    def __init__(self, ops: Sequence[Operation], extents: Extents, through_reductions: bool):
         self._ops = ops
         self._extents = extents
         self._accesses = Accesses(extents)
         self._inside = set(ops)
         self._of_dots: set[Operation] = set()
         """Views that only products and scans read: they stay views."""
-        self._graph = Graph()
+        self._graph = Graph(through_reductions)
         self._nodes: dict[Operation, Node] = {}
 
     def fuse(self, labels: _Labels) -> None:

@@ -29,6 +29,18 @@ from ....dialects.attributes import ROLE
 from ....dialects.nest import AccumulateOp, ForOp, LoadOp
 from ..loop_structure import enclosing_loops
 from .accesses import argument_attribute
+from .boxes import (
+    Bound,
+    add_to,
+    along,
+    box_of,
+    dim_kinds,
+    is_equal,
+    is_the_same,
+    limit_of,
+    union_of,
+    with_value,
+)
 from .flow import MOST_OPERATIONS, Flow, Read
 from .readable import NestText
 
@@ -37,27 +49,6 @@ if TYPE_CHECKING:
 
 MOST_ROUNDS = 8
 """Iterations of a loop of constant length that are followed one by one; of another, all earlier ones at once."""
-
-
-@dataclass(frozen=True)
-class Bound:
-    """A linear expression in `lo`, `hi` and extents: the factor of each name, and a constant."""
-
-    factors: tuple[tuple[str, int], ...]
-    constant: int
-
-    def __str__(self) -> str:
-        terms = [
-            f"{name}" if abs(factor) == 1 else f"{abs(factor)} * {name}" for name, factor in self.factors
-        ]
-        signs = [factor < 0 for _, factor in self.factors]
-        if self.constant or not terms:
-            terms.append(str(abs(self.constant)))
-            signs.append(self.constant < 0)
-        text = " ".join(
-            f"{'-' if is_less else '+'} {term}" for is_less, term in zip(signs, terms, strict=True)
-        )
-        return text.removeprefix("+ ") if not signs[0] else f"-{text[2:]}"
 
 
 LO, HI = (("lo", 1),), (("hi", 1),)
@@ -201,7 +192,7 @@ class _Chunks:
         for axis, extent in enumerate(result.type.get_shape()):  # pyright: ignore
             if extent == 1:
                 continue
-            way = self._back({end.name: _box(self._flow.domains[end.name], axis) for end in ends})
+            way = self._back({end.name: box_of(self._flow.domains[end.name], axis) for end in ends})
             yield Cut(result, axis, None, None, self._needs(way), self._after(way))
 
     def _reductions(self) -> Iterator[Cut]:
@@ -225,7 +216,7 @@ class _Chunks:
                 if loop in _reduced_loops(op, self._flow.elements(name)) and self._is_complete(
                     name, position
                 ):
-                    box = _box(instances, position)
+                    box = box_of(instances, position)
                     way = self._back({r.name: box.set_tuple_name(r.name) for r in reads})
                     needs = self._needs(way)
                     if any(need.is_cut for need in needs):
@@ -235,7 +226,7 @@ class _Chunks:
 
     def _is_complete(self, name: str, position: int) -> bool:
         """Whether everyone who reads what is reduced sees all iterations of the loop at `position`."""
-        kinds = _kinds()
+        kinds = dim_kinds()
         for (_, source), relation in self._flow.sources.items():
             if source != name:
                 continue
@@ -286,15 +277,15 @@ class _Chunks:
     ) -> None:
         """Follow a read: what it takes from statements (other than `done`) is pending, what from the caller is found."""
         if (taken := self._flow.taken.get(read)) is not None:
-            _add(way.elements, read, instances.apply(taken))
+            add_to(way.elements, read, instances.apply(taken))
         for (reader, source), relation in self._flow.sources.items():
             if reader == read and source not in done:
-                _add(pending, source, instances.apply(relation))
+                add_to(pending, source, instances.apply(relation))
 
     def _is_first(self, name: str, instances: isl.Set) -> bool:
         """Whether a reduction is one that every box needs the same elements of, and so computed before."""
         op = self._update[name]
-        return bool(_reduced_loops(op, self._flow.elements(name))) and _is_the_same(instances)
+        return bool(_reduced_loops(op, self._flow.elements(name))) and is_the_same(instances)
 
     def _is_recurrence(self, component: Sequence[str]) -> bool:
         return any(self._steps(component, name) for name in component)
@@ -305,7 +296,7 @@ class _Chunks:
         for read in self._flow.reads_of(name):
             for source in component:
                 if (relation := self._flow.sources.get((read.name, source))) is not None:
-                    found.append((source, relation.set_tuple_name(_kinds().in_, name)))
+                    found.append((source, relation.set_tuple_name(dim_kinds().in_, name)))
         return found
 
     def _closed(self, component: Sequence[str], needed: dict[str, isl.Set]) -> dict[str, isl.Set]:
@@ -328,17 +319,17 @@ class _Chunks:
 
     def _kept_in_place(self, component: Sequence[str], needed: dict[str, isl.Set]) -> dict[str, isl.Set]:
         """All instances of a recurrence, but for loop variables that no step of it changes: these keep their values."""
-        kinds = _kinds()
-        boxes = _union(instances.params() for instances in needed.values())
+        kinds = dim_kinds()
+        boxes = union_of(instances.params() for instances in needed.values())
         found = {name: self._flow.domains[name].intersect_params(boxes) for name in component}  # pyright: ignore
         first = component[0]
         for position in range(self._flow.domains[first].dim(kinds.set)):
             places = self._unchanged(component, {first: position})
             if places is None:
                 continue
-            values = _union(_along(instances, places[name]) for name, instances in needed.items())
+            values = union_of(along(instances, places[name]) for name, instances in needed.items())
             for name, instances in found.items():
-                found[name] = instances.intersect(_with_value(instances, places[name], values))  # pyright: ignore
+                found[name] = instances.intersect(with_value(instances, places[name], values))  # pyright: ignore
         return found
 
     def _unchanged(self, component: Sequence[str], places: dict[str, int]) -> dict[str, int] | None:
@@ -347,7 +338,9 @@ class _Chunks:
         while todo:
             name = todo.pop()
             for source, relation in self._steps(component, name):
-                equal = [k for k in range(relation.dim(_kinds().out)) if _is_equal(relation, places[name], k)]
+                equal = [
+                    k for k in range(relation.dim(dim_kinds().out)) if is_equal(relation, places[name], k)
+                ]
                 if not equal or places.get(source, equal[0]) not in equal:
                     return None
                 if source not in places:
@@ -362,7 +355,7 @@ class _Chunks:
             more = dict(needed)
             for name, instances in needed.items():
                 for source, relation in self._steps(component, name):
-                    _add(more, source, instances.apply(relation))
+                    add_to(more, source, instances.apply(relation))
             if all(name in needed and one.is_subset(needed[name]) for name, one in more.items()):
                 return needed
             needed = more
@@ -389,7 +382,7 @@ class _Chunks:
             if not isinstance(argument.type, MemRefType) or _is_only_written(argument):
                 continue
             reads = [r for r in self._flow.reads if r.buffer is argument and r.name in way.elements]
-            elements = _union(way.elements[r.name] for r in reads)
+            elements = union_of(way.elements[r.name] for r in reads)
             if elements is None or elements.is_empty():
                 continue
             shape = argument.type.get_shape()
@@ -430,45 +423,22 @@ class _Chunks:
         return found
 
     def _moves(self, elements: isl.Set) -> bool:
-        reaches = [self._reach(elements, axis) for axis in range(elements.dim(_kinds().set))]
+        reaches = [self._reach(elements, axis) for axis in range(elements.dim(dim_kinds().set))]
         return any(reach is not None and reach.moves for reach in reaches)
 
     def _reach(self, elements: isl.Set, axis: int) -> AxisReach | None:
         """The indices of one axis; None where every box needs the same ones."""
-        one = _along(elements, axis).coalesce()
-        if _is_the_same(one):
+        one = along(elements, axis).coalesce()
+        if is_the_same(one):
             return None
         lower = self._bound(one, "lo", least=True)
         upper = self._bound(one, "hi", least=False)
         return None if lower is None and upper is None else AxisReach(axis, lower, upper)
 
     def _bound(self, one: isl.Set, end: str, least: bool) -> Bound | None:
-        """The least (or one more than the largest) index as a linear expression that moves with the box, None: it does not.
-
-        Where the box is near an end of the axis the index may be nearer than that, never farther.
-        """
-        pieces: list[tuple[isl.Set, isl.Aff]] = []
-        (one.dim_min(0) if least else one.dim_max(0)).foreach_piece(lambda *piece: pieces.append(piece))
-        boxes = _union(where.params() for where, aff in pieces if _mentions_box(aff))
-        if boxes is None:
-            return None
-        ends = one.lexmin() if least else _shifted(one.lexmax())
-        inside = ends.intersect_params(boxes)
-        moving = [aff for _, aff in pieces if _mentions_box(aff)]
-        linear = {factors for aff in moving if (factors := _linear(aff)) is not None}
-        candidates = dict.fromkeys([((end, 1),), *sorted(linear)])
-        best: tuple[int, Bound] | None = None
-        for factors in candidates:
-            low, high = _distances(inside, factors)
-            if low is None or high is None:
-                continue
-            everywhere = _distances(ends, factors)
-            if (everywhere[0] if least else everywhere[1]) != (low if least else high):
-                continue
-            bound = Bound(self._named(factors), low if least else high)
-            if best is None or high - low < best[0]:
-                best = (high - low, bound)
-        return None if best is None else best[1]
+        """The least (or one more than the largest) index as an expression with names; None where it does not move."""
+        limit = limit_of(one, end, least)
+        return None if limit is None else Bound(self._named(limit.factors), limit.constant)
 
     def _named(self, factors: Sequence[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
         """The factors with names for the parameters."""
@@ -538,120 +508,3 @@ def _reduced_loops(op: AccumulateOp, touched: isl.Map) -> list[ForOp]:
 def _is_only_written(argument: SSAValue) -> bool:
     role = argument_attribute(argument, ROLE)
     return isinstance(role, StringAttr) and role.data == "out"
-
-
-# ---- sets with a box ----------------------------------------------------------------------------------
-
-
-def _box(elements: isl.Set, axis: int) -> isl.Set:
-    """The elements with `lo <= index < hi` along one axis, for boxes that have some within the extent."""
-    kinds = _kinds()
-    parameters = [str(elements.get_dim_name(kinds.param, k)) for k in range(elements.dim(kinds.param))]
-    indices = [f"x{k}" for k in range(elements.dim(kinds.set))]
-    import islpy
-
-    name = elements.get_tuple_name()
-    box = islpy.Set(
-        f"[{', '.join([*parameters, 'lo', 'hi'])}] -> {{ {name}[{', '.join(indices)}] : 0 <= lo < hi and "
-        f"lo <= {indices[axis]} < hi }}"
-    )
-    whole = _along(elements, axis)
-    first, last = (
-        islpy.Set(f"[{name}] -> {{ [{name} {shift}] : }}") for name, shift in (("lo", ""), ("hi", "- 1"))
-    )
-    fits = first.intersect(whole).params().intersect(last.intersect(whole).params())
-    return elements.intersect(box).intersect_params(fits)
-
-
-def _along(instances: isl.Set, position: int) -> isl.Set:
-    """The values of one variable."""
-    kinds = _kinds()
-    rest = instances.project_out(kinds.set, position + 1, instances.dim(kinds.set) - position - 1)
-    return rest.project_out(kinds.set, 0, position)
-
-
-def _with_value(instances: isl.Set, position: int, values: isl.Set) -> isl.Set:
-    """All integers in the space of `instances` of which one variable is among `values`."""
-    kinds = _kinds()
-    count = instances.dim(kinds.set)
-    wide = values.insert_dims(kinds.set, 1, count - position - 1).insert_dims(kinds.set, 0, position)
-    return wide.set_tuple_name(instances.get_tuple_name())
-
-
-def _is_equal(relation: isl.Map, first: int, second: int) -> bool:
-    """Whether a relation keeps the value of a variable."""
-    kinds = _kinds()
-    return bool(relation.is_subset(relation.equate(kinds.in_, first, kinds.out, second)))
-
-
-def _is_the_same(one: isl.Set) -> bool:
-    """Whether every box that needs something needs the same elements."""
-    kinds = _kinds()
-    every = one
-    for name in ("lo", "hi"):
-        if (position := every.find_dim_by_name(kinds.param, name)) >= 0:
-            every = every.project_out(kinds.param, position, 1)
-    return bool(every.intersect_params(one.params()).is_subset(one))
-
-
-def _mentions_box(aff: isl.Aff) -> bool:
-    return any(
-        (position := aff.find_dim_by_name(_kinds().param, name)) >= 0
-        and aff.involves_dims(_kinds().param, position, 1)
-        for name in ("lo", "hi")
-    )
-
-
-def _linear(aff: isl.Aff) -> tuple[tuple[str, int], ...] | None:
-    """The factors of an expression's parameters; None where they are no integers, or it has quotients."""
-    kinds = _kinds()
-    if aff.dim(kinds.div):
-        return None
-    found = []
-    for k in range(aff.dim(kinds.param)):
-        factor = aff.get_coefficient_val(kinds.param, k)
-        if not factor.is_int():
-            return None
-        if not factor.is_zero():
-            found.append((aff.get_dim_name(kinds.param, k), factor.to_python()))
-    return tuple(sorted(found))
-
-
-def _shifted(indices: isl.Set) -> isl.Set:
-    """One more than each index."""
-    import islpy
-
-    return indices.apply(islpy.Map("{ [x] -> [x + 1] }"))
-
-
-def _distances(ends: isl.Set, factors: Sequence[tuple[str, int]]) -> tuple[int | None, int | None]:
-    """The least and the largest of an index less a linear expression, over all parameters; None where there is none."""
-    import islpy
-
-    names = ", ".join(name for name, _ in factors)
-    terms = " + ".join(f"{factor} * {name}" for name, factor in factors)
-    values = ends.apply(islpy.Map(f"[{names}] -> {{ [x] -> [x - ({terms})] }}"))
-    values = values.project_out(_kinds().param, 0, values.dim(_kinds().param))
-    return tuple(_number(value) for value in (values.dim_min_val(0), values.dim_max_val(0)))  # pyright: ignore
-
-
-def _number(value: isl.Val) -> int | None:
-    return value.to_python() if value.is_int() else None
-
-
-def _add(sets: dict[str, isl.Set], name: str, more: isl.Set) -> None:
-    if not more.is_empty():
-        sets[name] = sets[name].union(more).coalesce() if name in sets else more.coalesce()
-
-
-def _union(sets: Iterable[isl.Set]) -> isl.Set | None:
-    total = None
-    for one in sets:
-        total = one if total is None else total.union(one)
-    return total
-
-
-def _kinds():
-    import islpy
-
-    return islpy.dim_type

@@ -13,7 +13,8 @@ from xdsl.ir import Operation, SSAValue
 
 from ....dialects.nest import AccumulateOp
 from .accesses import accesses_of
-from .chunking import Bound, Cut, Need, chunking
+from .boxes import Bound
+from .chunking import Cut, Need, chunking
 from .readable import NestText, line_text
 
 

@@ -121,6 +121,11 @@ class Flow:
         """The elements that a read or a statement touches in each instance."""
         return self._touched[name]
 
+    def buffer_of(self, name: str) -> SSAValue:
+        """The buffer that a read or a statement touches."""
+        of_name = {f"B{k}": buffer for buffer, k in self._buffers.items()}
+        return of_name[self._touched[name].get_tuple_name(_kinds().out)]
+
     @cached_property
     def _computed(self) -> list[isl.UnionFlow]:
         """The flow to the reads that there are, and, with no write hiding another, to those of what is reduced together."""
@@ -164,7 +169,7 @@ class Flow:
 
     def _add_reads_together(self) -> None:
         """Whoever reads one of the buffers of a reduction of several depends on what the others were."""
-        together = _reduced_together(self.function)
+        together = reduced_together(self.function)
         for read in list(self.reads):
             for other in together.get(read.buffer, ()):
                 name = f"R{len(self.reads)}"
@@ -357,7 +362,7 @@ def _loads_for(statement: Statement) -> list[LoadOp]:
     return sorted(found, key=lambda load: _place(load))
 
 
-def _reduced_together(function: FuncOp) -> dict[SSAValue, list[SSAValue]]:
+def reduced_together(function: FuncOp) -> dict[SSAValue, list[SSAValue]]:
     """For each buffer of a reduction of several, the others."""
     groups: list[set[SSAValue]] = []
     for op in function.walk():

@@ -37,6 +37,7 @@ from ...interface.source import definition_of, source_of
 from ...interface.structures import Seen
 from ...interface.texts_of import texts_of
 from ..call.invoke import Invocation
+from ..chunked.detection import has_dask
 from ..disk import stored_programs as disk
 from ..specialise import progress
 from ..specialise.arguments import (
@@ -192,6 +193,10 @@ class JitFunction(Specialiser, CallArguments, Pickled):
     def _call(self, args: tuple, kwargs: dict[str, Any], now: bool = False) -> Any:
         """Answer a call by a program. Raises Unserved where the plain function is to answer it: nothing has run then."""
         self._look_again()
+        if has_dask(args, kwargs):
+            from ..chunked.dask_arrays import chunked_call
+
+            return chunked_call(self, args, kwargs)
         try:
             adopted = self._adoption(args, kwargs)
         except UnsupportedError as refusal:

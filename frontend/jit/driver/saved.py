@@ -11,7 +11,6 @@ from __future__ import annotations
 import builtins
 import inspect
 import io
-import json
 import os
 import pickle
 import struct
@@ -20,10 +19,7 @@ from typing import Any
 import numpy as np
 
 from .... import __version__
-from ....lowering.abi.error_codes import RECORD_WORDS
-from ....runtime.cpu.instruction_sets import kind_of_processor, lacking, needed, uses_tiles
 from ....runtime.cpu.object_loader import LoadError
-from ....runtime.cpu.processor import may_use_tiles
 from ....runtime.disk_cache import Variant, packed, unpacked
 from ....runtime.whole_files import write_whole
 from ...interface.captured import Captured
@@ -33,6 +29,7 @@ from ...interface.parameters import as_called
 from ...interface.program_parts import Program
 from ..call.alone import why_not_alone
 from ..call.cpu_kernel import CpuKernel, load_cpu
+from ..disk.conditions import check_conditions, conditions_of
 from ..disk.program_data import dumped, loaded
 from .adoption import Leaves
 from .call_arguments import CallArguments
@@ -198,22 +195,9 @@ def contents(
         ) from None
     except Exception as raised:  # of an object of the program, when it is pickled
         raise error(f"'{name}' cannot be {done}: {raised}") from None
-    header = getattr(engine, "saved_header", None) or _header(engine)
+    header = getattr(engine, "saved_header", None) or conditions_of(engine)
     conditions = len(header).to_bytes(4, "little") + header + file.getvalue()
     return _MAGIC + _START.pack(FORM) + packed(_KEY, Variant(conditions, data, engine.object_code))
-
-
-def _header(engine: Any) -> bytes:
-    """What must hold where the code is to run."""
-    machine, tiles = engine._machine, uses_tiles(engine.llvm_ir)
-    facts = {
-        "nestor": __version__,
-        "words": RECORD_WORDS,
-        "processor": machine.triple.partition("-")[0] if machine is not None else kind_of_processor(),
-        "needs": needed(machine, tiles=tiles),
-        "tiles": tiles,
-    }
-    return json.dumps(facts).encode()
 
 
 # ---- loading ----------------------------------------------------------------------------------------
@@ -237,7 +221,7 @@ def opened(name: str, data: bytes) -> tuple[SavedFunction, Program, CpuKernel]:
     variant = _variant(name, data)
     size = int.from_bytes(variant.conditions[:4], "little")
     header, description = variant.conditions[4 : 4 + size], variant.conditions[4 + size :]
-    _check(name, json.loads(header))
+    check_conditions(name, header)
     try:
         made = _Unpickler(io.BytesIO(description)).load()
         parts = loaded(_Unpickler(io.BytesIO(variant.program)))
@@ -283,29 +267,6 @@ def _variant(name: str, data: bytes) -> Variant:
             hint="copy it again, or save the program again",
         )
     return found
-
-
-def _check(name: str, facts: dict[str, Any]) -> None:
-    """Raise where the program cannot run here."""
-    if facts["nestor"] != __version__ or facts["words"] != RECORD_WORDS:
-        raise SavedProgramError(
-            f"'{name}' was saved by Nestor {facts['nestor']}, this is {__version__}",
-            hint="save the program with this version",
-        )
-    lower = 'save it where it is to run, or compile for both: nt.jit(f, machine="x86-64-v3")'
-    if facts["processor"] != kind_of_processor():
-        raise UnsupportedError(
-            f"'{name}' is machine code for {facts['processor']}, and this processor is {kind_of_processor()}",
-            hint="save the program where it is to run",
-        )
-    missing = lacking(facts["needs"])
-    if missing:
-        raise UnsupportedError(
-            f"'{name}' was compiled for a processor that has {', '.join(missing)}, and this one has not",
-            hint=lower,
-        )
-    if facts["tiles"] and not may_use_tiles():
-        raise UnsupportedError(f"'{name}' uses the matrix unit (AMX), which this process may not", hint=lower)
 
 
 __all__ = ["SavedFunction", "contents", "name_of", "opened", "read", "save"]

@@ -1,0 +1,483 @@
+"""What of a function is computed for a box of a result: the statements, the iterations of loops, the parts of buffers.
+
+    nest.for "i" %i = 0 to %n - 2 {            restriction_to(f, [y], [0]): boxes of lo to hi
+      %a = nest.load %x[%i]                      the loop i from lo to hi
+      %b = nest.load %x[%i + 2]                  of x: lo to hi + 2
+      nest.store "y" %c, %y[%i]                  of y: lo to hi
+
+Followed back from the box nest by nest, as in `chunking.py`, but in iterations that loops can run: those of one loop are
+what lies between two bounds, which are linear in `lo`, `hi` and extents. What is computed beyond need is what the whole
+function computes there. So everything that is computed reads what is computed, or what is in the parts of the inputs.
+
+Reductions that are complete before (`given`) end the way: their buffers are inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr
+
+from ....dialects.nest import AccumulateOp, ForOp, StoreOp
+from ..loop_structure import enclosing_loops
+from ..values.extent_keys import extent_key
+from .accesses import VIEWS
+from .boxes import (
+    Bound,
+    add_to,
+    along,
+    box_of,
+    is_the_same,
+    limit_of,
+    union_of,
+    with_value,
+)
+from .chunking import is_too_long
+from .flow import MOST_OPERATIONS, Flow, Obstacle, Statement, reduced_together
+
+if TYPE_CHECKING:
+    import islpy as isl
+
+ROUNDS = 4
+"""How often the iterations of a nest are widened by what they read of each other, before all of them run."""
+
+NEAR = 64
+"""How much farther some box may reach than most do: borders that are copied for it, say."""
+
+Key = Hashable
+"""What a bound is linear in: `LO`, `HI`, an argument, or the extent of one (`extent_keys.py`)."""
+
+LO, HI = "lo", "hi"
+
+
+class Edge(NamedTuple):
+    """The begin (`LO`) or the end (`HI`) of the box of a numbered cut."""
+
+    end: str
+    cut: int
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A linear expression: the factor of each key, and a constant."""
+
+    factors: tuple[tuple[Key, int], ...]
+    constant: int
+
+    def of_cut(self, number: int) -> Limit:
+        """With the ends of the box as those of a numbered cut."""
+        ends = {LO: Edge(LO, number), HI: Edge(HI, number)}
+        return Limit(tuple((ends.get(key, key), factor) for key, factor in self.factors), self.constant)  # pyright: ignore
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Indices or iterations from `lower` to `upper` (exclusive), as far as there are some. None: not bounded."""
+
+    lower: Limit | None = None
+    upper: Limit | None = None
+
+    @property
+    def moves(self) -> bool:
+        """Whether both ends move with the box."""
+        return self.lower is not None and self.upper is not None
+
+    def of_cut(self, number: int) -> Limits:
+        """With the ends of the box as those of a numbered cut."""
+        lower, upper = (None if one is None else one.of_cut(number) for one in (self.lower, self.upper))
+        return Limits(lower, upper)
+
+
+BOX = Limits(Limit(((LO, 1),), 0), Limit(((HI, 1),), 0))
+"""The box itself."""
+
+
+@dataclass(eq=False)
+class Restriction:
+    """What is computed for boxes, cut along one axis or loop after the other; bounds have their ends as `Edge`s.
+
+    `loops`: the bounds of loops besides their own. `windows`: for each buffer that is touched, the part of each axis that is
+    (an axis that is not named is whole). `read`: the arguments and buffers of reductions whose values are read. `starts`:
+    what the partial results of an update start from, by buffer (`updated`).
+    """
+
+    statements: set[Statement] = field(default_factory=set)
+    loops: dict[ForOp, list[Limits]] = field(default_factory=dict)
+    windows: dict[SSAValue, dict[int, Limits]] = field(default_factory=dict)
+    read: list[SSAValue] = field(default_factory=list)
+    starts: list[Attribute] = field(default_factory=list)
+    begins: list[tuple[AccumulateOp, SSAValue, Attribute]] = field(default_factory=list)
+    """What reductions in chunks start from, which must make no difference however often it is combined."""
+    updated: list[SSAValue] = field(default_factory=list)
+    loads: set[Operation] = field(default_factory=set)
+    running: dict[str, isl.Set] = field(default_factory=dict)
+
+
+def restriction_to(
+    function: FuncOp,
+    results: Sequence[SSAValue],
+    axes: Sequence[int],
+    given: Collection[AccumulateOp] = (),
+) -> Restriction | Obstacle:
+    """What is computed for boxes of results along axes of equal extents, where the reductions of `given` are complete."""
+
+    def found(flow: Flow) -> Iterator[Restriction | Obstacle]:
+        for axis in axes or [None]:
+            yield _Restrictor(flow, given).of_results(tuple(results), axis)
+
+    return _restriction(function, found)
+
+
+def restriction_of(
+    function: FuncOp,
+    update: AccumulateOp,
+    loops: Sequence[ForOp],
+    axes: Sequence[int] = (),
+    given: Collection[AccumulateOp] = (),
+) -> Restriction | Obstacle:
+    """What is computed for the updates that a reduction makes in the iterations `lo` to `hi` of loops, to boxes of axes."""
+
+    def found(flow: Flow) -> Iterator[Restriction | Obstacle]:
+        for cut in [*loops, *axes] or [None]:
+            yield _Restrictor(flow, given).of_update(update, cut)
+
+    return _restriction(function, found)
+
+
+def _restriction(
+    function: FuncOp, find: Callable[[Flow], Iterator[Restriction | Obstacle]]
+) -> Restriction | Obstacle:
+    """The restrictions along each cut as one: what a box needs is needed by all of its cuts."""
+    import islpy
+
+    flow = Flow(function)
+    if flow.obstacle is not None:
+        return flow.obstacle
+    context = islpy.DEFAULT_CONTEXT
+    context.reset_operations()
+    context.set_max_operations(MOST_OPERATIONS)
+    found: list[Restriction] = []
+    try:
+        for one in find(flow):
+            if isinstance(one, Obstacle):
+                return one
+            found.append(one)
+    except islpy.Error as error:
+        if not is_too_long(error):
+            raise
+        return Obstacle(function, "it has too many accesses to follow")
+    finally:
+        context.set_max_operations(0)
+    first = found[0]
+    total = Restriction(starts=first.starts, begins=first.begins, updated=first.updated)
+    total.statements = set.intersection(*(one.statements for one in found))
+    total.loads = set.union(*(one.loads for one in found))
+    total.read = [buffer for buffer in first.read if all(buffer in one.read for one in found)]
+    for buffer in first.windows:
+        if all(buffer in one.windows for one in found):
+            parts = {
+                axis: limits.of_cut(k)
+                for k, one in reversed(list(enumerate(found)))
+                for axis, limits in one.windows[buffer].items()
+            }
+            total.windows[buffer] = dict(sorted(parts.items()))
+    for k, one in enumerate(found):
+        for loop, (limits,) in one.loops.items():
+            total.loops.setdefault(loop, []).append(limits.of_cut(k))
+    return total
+
+
+class _Restrictor:
+    def __init__(self, flow: Flow, given: Collection[AccumulateOp]):
+        self._flow = flow
+        self._given = given
+        self._together = reduced_together(flow.function)
+        self._usable = set(_usable(flow.function))
+        self._complete = {buffer for op in given for buffer in op.memrefs}
+
+    def of_results(self, results: tuple[SSAValue, ...], axis: int | None) -> Restriction | Obstacle:
+        for result in results:
+            if result not in self._flow.written_arguments:
+                return Obstacle(self._flow.function, f'nothing writes "{result.name_hint}"')
+        found = Restriction()
+        pending: dict[str, isl.Set] = {}
+        touched: dict[SSAValue, isl.Set] = {}
+        for end in [end for result in results for end in self._flow.ends_of(result)]:
+            box = self._flow.domains[end.name]
+            if axis is not None:
+                box = box_of(box, axis)
+            self._boxes = box.params()
+            self._follow(found, touched, pending, end.name, box)
+        obstacle = self._all(found, pending, touched)
+        return found if obstacle is None else obstacle
+
+    def _all(
+        self, found: Restriction, pending: dict[str, isl.Set], touched: dict[SSAValue, isl.Set]
+    ) -> Obstacle | None:
+        for op in self._given:
+            if obstacle := self._why_not_given(found, op):
+                return obstacle
+        for names in reversed(list(self._units())):
+            if any(name in pending for name in names):
+                self._run(found, touched, pending, names)
+        self._set_windows(found, touched)
+        return None
+
+    def of_update(self, update: AccumulateOp, cut: ForOp | int | None) -> Restriction | Obstacle:
+        """Of the iterations of a loop, or of a box along an axis of what is reduced to."""
+        names = [name for name, op in self._flow.statements.items() if op is update]
+        boxes = {name: self._flow.domains[name] for name in names}
+        if isinstance(cut, ForOp):
+            position = enclosing_loops(update).index(cut)
+            boxes = {name: box_of(one, position) for name, one in boxes.items()}
+        elif cut is not None:
+            touched = {name: self._flow.elements(name) for name in names}
+            boxes = {n: one.intersect_range(box_of(one.range(), cut)).domain() for n, one in touched.items()}
+        self._boxes = boxes[names[0]].params()
+        found = Restriction()
+        for buffer in update.memrefs:
+            if isinstance(start := self._start_of(buffer, update), Obstacle):
+                return start
+            found.starts.append(start)
+            found.updated.append(buffer)
+            found.begins.append((update, buffer, start))
+        if (obstacle := self._all(found, dict(boxes), {})) is not None:
+            return obstacle
+        wanted = {cut: BOX} if isinstance(cut, int) else {}
+        is_exact = all(found.running[name].is_equal(one) for name, one in boxes.items())
+        if not is_exact or any(found.windows[buffer] != wanted for buffer in update.memrefs):
+            return Obstacle(update, "the iterations that chunks make are not theirs alone")
+        return found
+
+    def _units(self) -> Iterator[list[str]]:
+        """The names of the statements in each operation of the function's body, in order."""
+        names: dict[Operation, list[str]] = {}
+        for name, statement in self._flow.statements.items():
+            names.setdefault(_top(statement), []).append(name)
+        yield from (names[op] for op in self._flow.function.body.block.ops if op in names)
+
+    # ---- a nest -------------------------------------------------------------------------------------
+
+    def _run(
+        self,
+        found: Restriction,
+        touched: dict[SSAValue, isl.Set],
+        pending: dict[str, isl.Set],
+        names: list[str],
+    ) -> None:
+        """Add what a nest computes, and what that needs, where some of it is needed."""
+        for name in names:
+            buffer = self._flow.buffer_of(name)
+            if name in pending and buffer in self._complete and buffer not in found.read:
+                found.read.append(buffer)
+        names = [name for name in names if self._flow.buffer_of(name) not in self._complete]
+        needed = {name: pending.pop(name) for name in names if name in pending}
+        if not needed:
+            return
+        for k in range(ROUNDS + 1):
+            limits = self._limits(needed) if k < ROUNDS else {}
+            running = {name: self._running(name, limits) for name in needed}
+            more: dict[str, isl.Set] = {}
+            for name, instances in running.items():
+                for read in self._flow.reads_of(name):
+                    for source, made in self._sources(read.name, instances):
+                        if source in names:
+                            add_to(more, source, made)
+            if all(name in running and one.is_subset(running[name]) for name, one in more.items()):
+                break
+            for name, one in more.items():
+                add_to(needed, name, one)
+        found.loops.update({loop: [one] for loop, one in limits.items()})
+        for name, instances in running.items():
+            found.statements.add(self._flow.statements[name])
+            self._touch(touched, name, instances)
+            for read in self._flow.reads_of(name):
+                found.loads.add(read.loads)
+                self._follow(found, touched, pending, read.name, instances.set_tuple_name(read.name), names)
+        found.running.update(running)
+
+    def _limits(self, needed: dict[str, isl.Set]) -> dict[ForOp, Limits]:
+        """The bounds of each loop around statements, those of all that it runs."""
+        values: dict[ForOp, list[isl.Set]] = {}
+        for name, instances in needed.items():
+            for position, loop in enumerate(enclosing_loops(self._flow.statements[name])):
+                values.setdefault(loop, []).append(along(instances, position))
+        return {
+            loop: self._limits_of(union_of(one)) if loop.step_value == 1 else Limits()
+            for loop, one in values.items()
+        }
+
+    def _running(self, name: str, limits: dict[ForOp, Limits]) -> isl.Set:
+        """The iterations of a statement within the bounds of its loops, also for boxes that need none of them."""
+        instances = self._flow.domains[name].intersect_params(self._boxes)
+        for position, loop in enumerate(enclosing_loops(self._flow.statements[name])):
+            instances = instances.intersect(
+                with_value(instances, position, self._between(limits.get(loop, Limits())))
+            )
+        return instances.coalesce()
+
+    def _why_not_given(self, found: Restriction, op: AccumulateOp) -> Obstacle | None:
+        """Whether the buffers of a reduction hold anything but its result when they are read."""
+        unit = _top(op)
+        for buffer in op.memrefs:
+            if isinstance(start := self._start_of(buffer, op), Obstacle):
+                return start
+            found.begins.append((op, buffer, start))
+            for read in self._flow.reads:
+                if read.buffer is not buffer or read.along is not None or read.statement is op:
+                    continue
+                top = read.loads if read.statement is None else _top(read.statement)
+                if top is unit or top.is_before_in_block(unit):
+                    return Obstacle(read.loads, "it reads a reduction that is not complete")
+        return None
+
+    def _start_of(self, buffer: SSAValue, update: AccumulateOp) -> Attribute | Obstacle:
+        """The constant that a reduction starts from."""
+        starts: list[Attribute] = []
+        for name, statement in self._flow.statements.items():
+            if statement is update or self._flow.buffer_of(name) is not buffer:
+                continue
+            is_before = _is_before(statement, update)
+            constant = statement.value.owner if isinstance(statement, StoreOp) else None
+            if not is_before or not isinstance(constant, arith.ConstantOp):
+                return Obstacle(statement, "it writes what is reduced in chunks")
+            starts.append(constant.value)
+        if not starts or any(start != starts[0] for start in starts):
+            return Obstacle(update, "what it starts from is not one number")
+        return starts[0]
+
+    # ---- on the way ---------------------------------------------------------------------------------
+
+    def _follow(
+        self,
+        found: Restriction,
+        touched: dict[SSAValue, isl.Set],
+        pending: dict[str, isl.Set],
+        read: str,
+        instances: isl.Set,
+        done: Collection[str] = (),
+    ) -> None:
+        """What instances of a read need of statements, and of the caller."""
+        if instances.is_empty():
+            return
+        self._touch(touched, read, instances)
+        for source, made in self._sources(read, instances):
+            if source not in done:
+                add_to(pending, source, made)
+        buffer = self._flow.buffer_of(read)
+        taken = self._flow.taken.get(read)
+        if buffer not in self._flow.function.args or buffer in found.read or taken is None:
+            return
+        if not instances.apply(taken).is_empty():
+            found.read.append(buffer)
+
+    def _sources(self, read: str, instances: isl.Set) -> Iterator[tuple[str, isl.Set]]:
+        instances = instances.set_tuple_name(read)
+        for (reader, source), relation in self._flow.sources.items():
+            if reader == read:
+                made = instances.apply(relation)
+                if not made.is_empty():
+                    yield source, made
+
+    def _touch(self, touched: dict[SSAValue, isl.Set], name: str, instances: isl.Set) -> None:
+        buffer = self._flow.buffer_of(name)
+        elements = instances.set_tuple_name(name).apply(self._flow.elements(name))
+        known = touched.get(buffer)
+        touched[buffer] = elements if known is None else known.union(elements).coalesce()
+
+    def _set_windows(self, found: Restriction, touched: dict[SSAValue, isl.Set]) -> None:
+        """The part of each buffer. Buffers that are reduced together have the same indices, and so the same part."""
+        for buffer, elements in touched.items():
+            assert isinstance(buffer.type, MemRefType)
+            if _has_views(buffer) or _is_made_in_a_loop(buffer):
+                found.windows[buffer] = {}
+                continue
+            parts = [elements, *(touched[b] for b in self._together.get(buffer, ()) if b in touched)]
+            limits = {
+                axis: self._limits_of(union_of(along(part, axis) for part in parts))
+                for axis in range(buffer.type.get_num_dims())
+            }
+            found.windows[buffer] = {axis: one for axis, one in limits.items() if one.moves}
+
+    # ---- bounds -------------------------------------------------------------------------------------
+
+    def _limits_of(self, one: isl.Set | None) -> Limits:
+        if one is None or is_the_same(one := one.coalesce()):
+            return Limits()
+        lower = self._limit(limit_of(one, LO, least=True, near=NEAR))
+        return Limits(lower, self._limit(limit_of(one, HI, least=False, near=NEAR)))
+
+    def _limit(self, bound: Bound | None) -> Limit | None:
+        if bound is None:
+            return None
+        keys = {parameter: key for key, parameter in self._flow.parameters.items()}
+        factors = tuple((keys.get(name, name), factor) for name, factor in bound.factors)
+        if not all(key in (LO, HI) or key in self._usable for key, _ in factors):
+            return None
+        return Limit(factors, bound.constant)
+
+    def _between(self, limits: Limits) -> isl.Set:
+        import islpy
+
+        names = {LO: LO, HI: HI, **self._flow.parameters}
+        conditions: list[str] = []
+        parameters: dict[str, None] = {}
+        for limit, form in ((limits.lower, "x >= {}"), (limits.upper, "x < {}")):
+            if limit is not None:
+                parameters |= dict.fromkeys(names[key] for key, _ in limit.factors)
+                terms = [f"{factor} * {names[key]}" for key, factor in limit.factors]
+                conditions.append(form.format(" + ".join([*terms, str(limit.constant)])))
+        return islpy.Set(f"[{', '.join(parameters)}] -> {{ [x] : {' and '.join(conditions) or 'true'} }}")
+
+
+def _usable(function: FuncOp) -> Iterable[Hashable]:
+    """What is known when the function begins: indices that are arguments, and extents of arguments."""
+    for argument in function.args:
+        if not isinstance(argument.type, MemRefType):
+            yield argument
+            continue
+        for axis in range(argument.type.get_num_dims()):
+            yield extent_key(argument, axis)
+
+
+def _is_before(statement: Operation, update: AccumulateOp) -> bool:
+    """Whether a statement has written an element before its first update, and does not after it: in loops around both, each
+    iteration has elements of its own."""
+    around = [loop for loop in enclosing_loops(statement) if loop in enclosing_loops(update)]
+    first, then = (op if not around else _within(op, around[-1]) for op in (statement, update))
+    if not around:
+        first, then = _top(statement), _top(update)
+    own = [index for index in update.indices if type(index.exprs[0]) is AffineDimExpr]
+    return first.is_before_in_block(then) and all(
+        any(index.operands[0] is loop.iv for index in own) for loop in around
+    )
+
+
+def _within(op: Operation, loop: ForOp) -> Operation:
+    """The operation of the body of a loop that `op` is in."""
+    outer = op.parent_op()
+    while outer is not None and outer is not loop:
+        op, outer = outer, outer.parent_op()
+    return op
+
+
+def _has_views(buffer: SSAValue) -> bool:
+    return any(isinstance(use.operation, VIEWS) for use in buffer.uses)
+
+
+def _is_made_in_a_loop(buffer: SSAValue) -> bool:
+    return isinstance(buffer.owner, Operation) and bool(enclosing_loops(buffer.owner))
+
+
+def _top(op: Operation) -> Operation:
+    """The operation of the function's body that `op` is in."""
+    outer = op.parent_op()
+    while outer is not None and not isinstance(outer, FuncOp):
+        op, outer = outer, outer.parent_op()
+    return op

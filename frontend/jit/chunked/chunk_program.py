@@ -1,0 +1,119 @@
+"""The program of a chunk: machine code of a restricted function, as data that other processes can run.
+
+program(numbers, parts)        # numbers: an integer or a scalar for each argument that is no array, None for arrays
+                               # parts: the parts of the inputs, in order; gives the results of the box
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..call.cpu_kernel import CpuKernel, load_cpu
+from ..disk.conditions import check_conditions, conditions_of
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+
+MOST_KNOWN = 256
+_KNOWN: dict[Any, ChunkProgram] = {}
+"""Programs by their text at nest level, and by what they were compiled for."""
+
+
+class ChunkProgram:
+    """A compiled restricted function. `results` are the places of its results among its arguments, with their dtypes."""
+
+    def __init__(
+        self,
+        name: str,
+        code: bytes,
+        forms: Sequence[Any],
+        sites: list[dict[str, Any]],
+        conditions: bytes,
+        results: dict[int, np.dtype],
+    ):
+        self.name = name
+        self._code = code
+        self._forms = tuple(forms)
+        self._sites = sites
+        self._conditions = conditions
+        self.results = results
+
+    def __call__(
+        self, numbers: Sequence[Any], parts: Sequence[np.ndarray], shapes: Sequence[tuple[int, ...]]
+    ) -> Any:
+        """Run on the parts of the inputs; the array of the box, or a tuple where there are several."""
+        from ....runtime.cpu.threads import counted_call
+
+        arguments, given = list(numbers), iter(parts)
+        made = [np.empty(shape, dtype) for shape, dtype in zip(shapes, self.results.values(), strict=True)]
+        places = dict(zip(self.results, made, strict=True))
+        for k, number in enumerate(numbers):
+            if k in places:
+                arguments[k] = places[k]
+            elif number is None:
+                arguments[k] = np.asarray(next(given), order="C")
+        with counted_call():
+            self._kernel(arguments)
+        return made[0] if len(made) == 1 else tuple(made)
+
+    def combined(self, partials: Sequence[Any]) -> Any:
+        """The partial results of a reduction as one, in order; `self` is what combines two."""
+        from ....runtime.cpu.threads import counted_call
+
+        first, *others = [one if isinstance(one, tuple) else (one,) for one in partials]
+        totals = [array.copy() for array in first]
+        with counted_call():
+            for other in others:
+                self._kernel([*totals, *other])
+        return totals[0] if len(totals) == 1 else tuple(totals)
+
+    @cached_property
+    def _kernel(self) -> CpuKernel:
+        check_conditions(f"the program of '{self.name}'", self._conditions)
+        return load_cpu(self._code, self.name, self._forms, self._sites)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_kernel"}
+
+    def __dask_tokenize__(self) -> Any:
+        return "nestor program", self.name, self._code, self._forms, repr(self._sites)
+
+
+def text_of(module: ModuleOp) -> str:
+    """The text of a module with the places in Python, which its errors name."""
+    from io import StringIO
+
+    from xdsl.printer import Printer
+
+    stream = StringIO()
+    Printer(stream, print_debuginfo=True).print_op(module)
+    return stream.getvalue()
+
+
+def chunk_program(
+    module: ModuleOp, name: str, results: dict[int, np.dtype], machine: str | None
+) -> ChunkProgram:
+    """Compile a module of one restricted function. Raises UnsupportedError where it calls Python."""
+    from ...interface.errors import UnsupportedError
+    from ..specialise.stages import build
+
+    key = text_of(module), machine, tuple(results.items())
+    if (known := _KNOWN.get(key)) is not None:
+        return known
+    kernel, engine = build(module, name, "cpu", machine=machine)
+    forms, sites, frozen = kernel.as_data()  # pyright: ignore[reportFunctionMemberAccess]
+    if not kernel.can_be_kept or frozen is not None:  # pyright: ignore[reportFunctionMemberAccess]
+        raise UnsupportedError(
+            f"'{name}' calls Python, and other processes cannot",
+            hint="take what it prints or calls back out of it",
+        )
+    made = ChunkProgram(name, engine.object_code, forms, sites, conditions_of(engine), results)
+    _KNOWN[key] = made
+    while len(_KNOWN) > MOST_KNOWN:
+        _KNOWN.pop(next(iter(_KNOWN)))
+    return made

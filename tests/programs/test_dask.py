@@ -1,0 +1,187 @@
+"""Jitted functions on Dask arrays: as the whole, in whatever chunks, lazily, as the outside was when they were called."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+
+import nestor as nt
+import numpy as np
+import pytest
+from dask_programs import CHUNKS, PROGRAMS, RAGGED, SINGLE, SMALL, X, anomaly, five_points
+
+dask = pytest.importorskip("dask", reason="dask is not installed")
+da = pytest.importorskip("dask.array", reason="dask is not installed")
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+def in_chunks(array, kind: str):
+    if not isinstance(array, np.ndarray):
+        return array
+    first = CHUNKS[kind]
+    if kind == RAGGED and array.shape[0] != 23:
+        first = 3
+    return da.from_array(array, chunks=(first, *[1 if kind == SINGLE else 6] * (array.ndim - 1)))
+
+
+def check(function, arguments, allowed: float, kind: str) -> None:
+    jitted = nt.jit(function)
+    wanted = jitted(*arguments)
+    got = jitted(*(in_chunks(a, kind) for a in arguments))
+    pairs = zip(got, wanted, strict=True) if isinstance(wanted, tuple) else [(got, wanted)]
+    for lazy, whole in pairs:
+        assert isinstance(lazy, da.Array)
+        assert lazy.dtype == np.asarray(whole).dtype
+        array = np.asarray(lazy.compute())
+        if allowed:
+            np.testing.assert_allclose(array, whole, rtol=allowed, atol=allowed)
+        else:
+            np.testing.assert_array_equal(array, whole)
+
+
+QUICK = ("chain", "jacobi", "standardised", "place_of_largest", "with_positions", "several")
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "allowed"),
+    [one for one in PROGRAMS if one[0].__name__ in QUICK],
+    ids=lambda v: getattr(v, "__name__", ""),
+)
+def test_chunks_are_as_the_whole(function, arguments, allowed):
+    check(function, arguments, allowed, RAGGED)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [RAGGED, SMALL, SINGLE])
+@pytest.mark.parametrize(
+    ("function", "arguments", "allowed"), PROGRAMS, ids=lambda v: getattr(v, "__name__", "")
+)
+def test_chunks_of_all_kinds_are_as_the_whole(function, arguments, allowed, kind):
+    check(function, arguments, allowed, kind)
+
+
+def blocks(function, array, chunks):
+    return nt.jit(function)(da.from_array(array, chunks=chunks)).numblocks
+
+
+def test_what_is_cut_stays_cut():
+    assert blocks(anomaly, X, (5, 6)) == (5, 3)
+    assert blocks(five_points, X, (5, 6)) == (5, 3)
+    assert blocks(lambda x: x.T @ x, X, (5, 17)) == (1, 1)  # its sums are made in parts
+    assert blocks(lambda x: x[2:] - x[:-2], X, (5, 17)) == (5, 1)
+
+
+def test_nothing_is_computed_before_it_is_asked_for():
+    asked = []
+
+    def load(block_info=None):
+        asked.append(block_info[None]["chunk-location"])
+        return np.ones((4, 3))
+
+    x = da.map_blocks(load, chunks=((4, 4, 4), (3,)), dtype="f8", meta=np.empty((0, 0)))
+    asked.clear()
+    y = nt.jit(lambda x: x[1:] - x[:-1])(x)
+    assert not asked
+    np.testing.assert_array_equal(y[:2].compute(), np.zeros((2, 3)))
+    assert (2, 0) not in asked, "the first rows do not need the last chunk"
+
+
+SCALE = 2.0
+TABLE = np.arange(3.0)
+
+
+def test_what_is_read_outside_is_that_of_the_call():
+    global SCALE
+    f = nt.jit(lambda x: x * SCALE + TABLE)
+    x = da.from_array(X[:, :3].copy(), chunks=(5, 3))
+    wanted = X[:, :3] * 2.0 + np.arange(3.0)
+    before = f(x)
+    SCALE = 5.0
+    TABLE[:] = 100.0
+    try:
+        np.testing.assert_array_equal(before.compute(), wanted)
+        after = f(x)
+        np.testing.assert_array_equal(after.compute(), X[:, :3] * 5.0 + 100.0)
+        assert before.name != after.name
+    finally:
+        SCALE, TABLE[:] = 2.0, np.arange(3.0)
+
+
+def test_the_same_call_has_the_same_name_and_another_has_not():
+    x = da.from_array(X, chunks=(5, 17))
+    f = nt.jit(lambda x, k: x * k)
+    assert f(x, 2.0).name == f(x, 2.0).name
+    assert f(x, 2.0).name != f(x, 3.0).name
+    assert nt.jit(lambda x, k: x / k)(x, 2.0).name != f(x, 2.0).name
+
+
+def test_arrays_of_numpy_are_those_of_the_call():
+    w = np.ones(17)
+    y = nt.jit(lambda x, w: x * w)(da.from_array(X, chunks=(5, 6)), w)
+    w[:] = 7
+    np.testing.assert_array_equal(y.compute(), X)
+
+
+def test_chunks_of_nothing():
+    x = da.from_array(X, chunks=((5, 0, 18), (17,)))
+    np.testing.assert_array_equal(nt.jit(five_points)(x).compute(), nt.jit(five_points)(X))
+    np.testing.assert_allclose(nt.jit(anomaly)(x).compute(), X - X.mean(0), atol=1e-14)
+    empty = da.from_array(X[:0], chunks=(1, 17))
+    assert nt.jit(lambda x: x + 1)(empty).compute().shape == (0, 17)
+
+
+def test_tasks_travel_to_other_processes():
+    y = nt.jit(anomaly)(da.from_array(X, chunks=(5, 6)))
+    again = pickle.loads(pickle.dumps(y))
+    np.testing.assert_array_equal(again.compute(), y.compute())
+
+
+@pytest.mark.slow
+def test_a_real_scheduler_with_two_processes():
+    text = """
+import numpy as np, nestor as nt, dask.array as da
+from dask.distributed import Client, LocalCluster
+def smoothed(x):
+    y = x.copy()
+    y[1:-1] = (x[:-2] + x[1:-1] + x[2:]) / 3
+    return (y - y.mean(0)) / y.std(0)
+if __name__ == "__main__":
+    x = np.random.default_rng(0).standard_normal((400, 30))
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+        y = nt.jit(smoothed)(da.from_array(x, chunks=(23, 11)))
+        future = client.compute(y)
+        pid = next(iter(client.run(lambda: __import__("os").getpid()).values()))
+        __import__("os").kill(pid, 9)
+        np.testing.assert_allclose(future.result(), nt.jit(smoothed)(x), rtol=1e-12, atol=1e-12)
+    print("right")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", text], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert "right" in done.stdout, done.stderr
+
+
+def refused(function, *arguments, match: str, error=nt.UnsupportedError):
+    with pytest.raises(error, match=match):
+        nt.jit(function)(*arguments)
+
+
+def test_what_is_refused_says_why():
+    x = da.from_array(X, chunks=(5, 6))
+
+    def written(x):
+        x[0] = 1
+        return x
+
+    refused(written, x, match="writes to its arguments")
+    refused(lambda x: x[x > 0], x, match="only a run of")
+    refused(lambda x: x * 1j, x, match="complex numbers")
+    refused(lambda x: x + 1, x[x[:, 0] > 0], match="chunks of unknown size")
+    with pytest.raises(nt.UnsupportedError, match="chunks are computed on CPUs"):
+        nt.jit(lambda x: x + 1, target="cuda-sim")(x)

@@ -1,0 +1,149 @@
+"""Functions restricted to boxes: the boxes of a result, put together, are the whole. On random programs and chunks."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from nestor.analysis.nest.loop_structure import functions
+from nestor.dialects.diagnostic import NestorError
+from nestor.dialects.verifier import verify
+from nestor.runtime.interp.run import TrapError, compile_nest
+from nestor.transforms.nest.producers.restrict import Part, Restricted, Word, WordBound, restrict
+from parsed import parse_module
+from programs import FAMILIES, draw_program
+from sampling import seeds
+from sequences import Runner, Stop, defined_elements
+
+
+class Chunks:
+    """A random program and its results, whole."""
+
+    def __init__(self, seed: int, family: str):
+        self.rng = random.Random(seed)
+        self.program = draw_program(self.rng, family)
+        self.module = parse_module(self.program.text, "program.mlir")
+        self.arrays = self.program.arguments(seed)
+        runner = Runner(self.module)
+        self.whole = runner.run([array.copy() for array in self.arrays])
+        if isinstance(self.whole, Stop):
+            return
+        copies = [array.copy() for array in self.arrays]
+        self.defined = defined_elements(runner, copies, self.program, self.whole)
+
+    def disagreement(self, kinds: Counter[str]) -> str | None:
+        """How a result in chunks differs from the whole one, None where all agree; counts what was tried."""
+        if isinstance(self.whole, Stop):
+            kinds["stopped"] += 1
+            return None
+        for place, buffer in enumerate(self.program.buffers):
+            rank = self.arrays[place].ndim
+            if buffer.role not in ("out", "inout") or not rank:
+                continue
+            for axes in [[axis] for axis in range(rank)] + [list(range(rank))] * (rank > 1):
+                if wrong := self._in_chunks(place, axes, kinds):
+                    return f"result {place} axes {axes}: {wrong}\n{self.program.text}"
+        return None
+
+    def _in_chunks(self, place: int, axes: list[int], kinds: Counter[str]) -> str | None:
+        module = self.module.clone()
+        function = functions(module)[0]
+        try:
+            restricted = restrict(function, [function.args[place]], axes)
+        except NestorError as error:
+            kinds["refused: " + str(error).splitlines()[0].rpartition(": ")[2]] += 1
+            return None
+        verify(module)
+        kinds["restricted"] += 1
+        kinds["cut inputs"] += any(
+            isinstance(p, Part) and p.kind == "input" and p.axes for p in restricted.arguments
+        )
+        kernel = compile_nest(function)
+        made = self.arrays[place].copy()
+        for box in self._boxes([made.shape[axis] for axis in axes]):
+            where = [slice(None)] * made.ndim
+            for axis, (low, high) in zip(axes, box, strict=True):
+                where[axis] = slice(low, high)
+            part = made[tuple(where)].copy()
+            try:
+                kernel(*self._arguments(restricted, place, dict(zip(axes, box, strict=True)), part))
+            except TrapError as error:
+                return f"box {box}: {error}\n{module}\n{restricted.arguments}"
+            made[tuple(where)] = part
+        wrong = np.argwhere((made != self.whole[place]) & self.defined[place])
+        if len(wrong):
+            at = tuple(wrong[0].tolist())
+            return f"at {at}: {made[at]}, whole {self.whole[place][at]}\n{module}"
+        return None
+
+    def _boxes(self, extents: list[int]):
+        """Boxes that cover all: ragged ones, of one element, or one of all, along each axis."""
+        if not extents:
+            yield []
+            return
+        ends = self._cuts(extents[0])
+        for low, high in pairwise(ends):
+            for rest in self._boxes(extents[1:]):
+                yield [(low, high), *rest]
+
+    def _cuts(self, extent: int) -> list[int]:
+        how = self.rng.randrange(4)
+        if how == 0:
+            return list(range(extent + 1))
+        return sorted({0, extent, *(self.rng.randrange(extent + 1) for _ in range(how))})
+
+    def _arguments(
+        self, restricted: Restricted, place: int, box: dict[int, tuple[int, int]], part: np.ndarray
+    ):
+        words: dict[Word | int, int] = {}
+        for word in restricted.arguments:
+            if isinstance(word, Word) and word.kind == "extent":
+                words[word] = self.arrays[word.place].shape[word.axis]
+            elif isinstance(word, Word) and word.kind in ("lo", "hi"):
+                words[word] = box[word.axis][word.kind == "hi"]
+        for k, array in enumerate(self.arrays):
+            if array.ndim == 0 or not isinstance(array, np.ndarray):
+                words[k] = int(array)
+        parts = {}
+        for one in restricted.arguments:
+            if not isinstance(one, Part) or one.place == place:
+                continue
+            array = self.arrays[one.place]
+            where = [slice(None)] * array.ndim
+            for axis, (lower, upper) in one.axes.items():
+                low = min(max(self._value(lower, words), 0), array.shape[axis])
+                where[axis] = slice(low, max(low, min(self._value(upper, words), array.shape[axis])))
+                words[Word("first", one.kind, one.place, axis)] = low
+            parts[one.place] = array[tuple(where)].copy()
+        for one in restricted.arguments:
+            if isinstance(one, Part):
+                yield part if one.place == place else parts[one.place]
+            else:
+                yield words[one]
+
+    def _value(self, bound: WordBound, words: dict) -> int:
+        return bound.constant + sum(factor * words[word] for word, factor in bound.factors)
+
+
+def run(count: int, families=FAMILIES) -> Counter[str]:
+    kinds: Counter[str] = Counter()
+    for family in families:
+        for seed in range(count):
+            found = Chunks(seed, family).disagreement(kinds)
+            assert found is None, f"{family} {seed}: {found}"
+    return kinds
+
+
+def test_boxes_put_together_are_the_whole():
+    """Seeds 0 and on of each family of programs; the slow test draws 25 of each."""
+    kinds = run(len(seeds(6)))
+    assert kinds["restricted"] > 50 and kinds["cut inputs"] > 30
+
+
+@pytest.mark.slow
+def test_boxes_of_many_programs_put_together_are_the_whole():
+    kinds = run(25)
+    assert kinds["restricted"] > 800 and kinds["cut inputs"] > 500
