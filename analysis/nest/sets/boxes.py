@@ -41,30 +41,31 @@ def limit_of(one: isl.Set, end: str, least: bool, near: int = 0) -> Bound | None
     """The least (or one more than the largest) index as a linear expression that moves with the box, None: it does not.
 
     Where the box is near an end of the axis the index may be nearer than that, never farther. For some boxes it may be
-    farther by `near` than for most of them: the bound is that of all.
+    farther by `near` than for most of them: the bound is that of all. (Borders that few boxes need do not move with these.)
     """
     pieces: list[tuple[isl.Set, isl.Aff]] = []
     (one.dim_min(0) if least else one.dim_max(0)).foreach_piece(lambda *piece: pieces.append(piece))
     boxes = union_of(where.params() for where, aff in pieces if mentions_box(aff))
-    if boxes is None:
+    if boxes is None and not near:
         return None
     ends = one.lexmin() if least else shifted(one.lexmax())
-    inside = ends.intersect_params(boxes)
+    inside = ends if boxes is None else ends.intersect_params(boxes)
     moving = [aff for _, aff in pieces if mentions_box(aff)]
     linear = {factors for aff in moving if (factors := linear_factors(aff)) is not None}
     candidates = dict.fromkeys([((end, 1),), *sorted(linear)])
-    best: tuple[int, Bound] | None = None
+    best: tuple[float, Bound] | None = None
     for factors in candidates:
         low, high = distances(inside, factors)
-        if low is None or high is None:
+        usual = low if least else high
+        if usual is None or ((low is None or high is None) and not near):
             continue
         everywhere = distances(ends, factors)
-        most, usual = (everywhere[0], low) if least else (everywhere[1], high)
+        most = everywhere[0] if least else everywhere[1]
         if most is None or abs(most - usual) > near:
             continue
-        bound = Bound(factors, most)
-        if best is None or high - low < best[0]:
-            best = (high - low, bound)
+        spread = float("inf") if low is None or high is None else high - low
+        if best is None or spread < best[0]:
+            best = spread, Bound(factors, most)
     return None if best is None else best[1]
 
 
