@@ -41,11 +41,13 @@ test-all: $(VENV)/installed ## all of them, the large and slow cases too
 	NESTOR_LIT_PLAIN=1 $(BIN)/lit -j $(JOBS) --output $(LIT_RESULTS) tests/filecheck
 	NESTOR_LIT_RESULTS=$(LIT_RESULTS) $(BIN)/python tests/in_parts.py -n $(JOBS) --dist worksteal
 
+# A quarter of the slow tests by turns, so that four landings run all (tests/slow_turn.py; TURN=2 is a turn of one's own).
 # What fails is run once more by itself, and is red when it fails again. WITHOUT=tests/programs/whole leaves those out.
 MINUTES ?= 60
-test-slow: $(VENV)/installed ## the slow tests for MINUTES (60), whole programs first, then from a part that the commit says
+TURN ?= $$($(BIN)/python tests/slow_turn.py)
+test-slow: $(VENV)/installed ## whole programs and a quarter of the other slow tests, by turns; MINUTES (60) at most
 	$(BIN)/python tests/in_parts.py -n $(JOBS) --dist load --maxschedchunk 2 -m slow \
-	  --slow-minutes $(MINUTES) --slow-from "$$(git rev-parse HEAD)" $(if $(WITHOUT),--without $(WITHOUT)) || $(BIN)/python -m pytest -m slow --last-failed --last-failed-no-failures none
+	  --slow-minutes $(MINUTES) --slow-turn "$(TURN)" $(if $(WITHOUT),--without $(WITHOUT)) || $(BIN)/python -m pytest -m slow --last-failed --last-failed-no-failures none
 
 # The commit says the seeds; what is found has a line with the command that runs it again.
 test-drawn: $(VENV)/installed ## random programs of all kinds for 5 minutes, from seeds that the commit says

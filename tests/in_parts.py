@@ -1,13 +1,13 @@
 """Runs pytest in parts, one after the other, each in processes of its own.
 
     python tests/in_parts.py -n 2 --dist worksteal -m 'not slow'
-    python tests/in_parts.py -n 2 -m slow --slow-from "$(git rev-parse HEAD)" --slow-minutes 45 --without tests/fuzz
+    python tests/in_parts.py -n 2 -m slow --slow-turn 7 --slow-minutes 45 --without tests/fuzz
 
 What thousands of programs leave in a process, in LLVM above all, would slow garbage collection down and take gigabytes.
-Whole programs are in the first part. With `--slow-from` they are a part of their own, and the name of a commit says which of
-the others is the next (`unit/slow_parts.py`); the minutes are those of all parts together. `--without` leaves a folder out:
-CI has run the slow tests of whole programs by then. A part that fails does not stop the others; the exit status is that of
-the first one.
+Whole programs are in the first part. With `--slow-turn` they are a part of their own, and each part has the tests whose turn
+it is (`unit/slow_parts.py`); each turn begins with another part, lest time is over at the same tests again and again. The
+minutes are those of all parts together. `--without` leaves a folder out: CI has run the slow tests of whole programs by then.
+A part that fails does not stop the others; the exit status is that of the first one.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ NO_TESTS = 5
 """The exit status of pytest where a part has no test of the kind that was asked for."""
 
 
-def parts(commit: str | None = None) -> list[list[Path]]:
-    """The files of each part: whole programs, and every fifth of the others; for a commit from another fifth on."""
+def parts(turn: int | None = None) -> list[list[Path]]:
+    """The files of each part: whole programs, and every fifth of the others; in each turn from another fifth on."""
     whole = sorted((TESTS / "programs" / "whole").glob("test_*.py"))
     rest = sorted(path for room in ROOMS for path in (TESTS / room).rglob("test_*.py") if path not in whole)
     fifths = [rest[k::PARTS] for k in range(PARTS)]
-    if commit is None:
+    if turn is None:
         return [[*whole, *fifths[0]], *fifths[1:]]
-    start = int(commit[8:16], 16) % PARTS
+    start = turn % PARTS
     return [whole, *fifths[start:], *fifths[:start]]
 
 
@@ -51,14 +51,15 @@ def left_out(chosen: list[list[Path]], without: str) -> list[list[Path]]:
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--without")
-    parser.add_argument("--slow-from")
+    parser.add_argument("--slow-turn", type=int)
     parser.add_argument("--slow-minutes", type=float)
     ours, given = parser.parse_known_args(arguments)
-    if ours.slow_from is not None:
-        given += ["--slow-from", ours.slow_from]
+    if ours.slow_turn is not None:
+        given += ["--slow-turn", str(ours.slow_turn)]
+        print(f"a quarter of the slow tests; again by `make test-slow TURN={ours.slow_turn}`", flush=True)
     if ours.slow_minutes is not None:
         os.environ[UNTIL] = str(time.time() + 60 * ours.slow_minutes)
-    codes, chosen = [], parts(ours.slow_from)
+    codes, chosen = [], parts(ours.slow_turn)
     if ours.without:
         chosen = left_out(chosen, ours.without)
     for k, files in enumerate(chosen):

@@ -38,10 +38,10 @@ def test_a_part_that_fails_is_told_and_the_others_run(in_parts, monkeypatch, cap
     assert "failed: part 2" in capsys.readouterr().out
 
 
-def test_slow_tests_begin_with_whole_programs_and_then_where_the_commit_says(in_parts):
+def test_slow_tests_begin_with_whole_programs_and_then_with_another_part_in_each_turn(in_parts):
     starts = set()
     for k in range(in_parts.PARTS):
-        whole, *fifths = in_parts.parts(f"{k:016x}")
+        whole, *fifths = in_parts.parts(k)
         assert {path.parent.name for path in whole} == {"whole"}
         assert sorted(path for part in (whole, *fifths) for path in part) == sorted(
             path for part in in_parts.parts() for path in part
@@ -55,12 +55,12 @@ def test_the_minutes_are_those_of_all_parts(in_parts, monkeypatch):
 
     def run(command, env, **options):
         ends.append(env[in_parts.UNTIL])
-        assert "--slow-minutes" not in command and command[3:5] == ["-q", "--slow-from"]
+        assert "--slow-minutes" not in command and command[3:5] == ["-q", "--slow-turn"]
         return subprocess.CompletedProcess(command, 0)
 
     monkeypatch.setenv(in_parts.UNTIL, "")
     monkeypatch.setattr(in_parts.subprocess, "run", run)
-    assert in_parts.main(["-q", "--slow-minutes", "2", "--slow-from", "0" * 40]) == 0
+    assert in_parts.main(["-q", "--slow-minutes", "2", "--slow-turn", "3"]) == 0
     assert len(ends) == in_parts.PARTS + 1 and len(set(ends)) == 1
     assert 0 < float(ends[0]) - time.time() <= 120
 
@@ -73,7 +73,7 @@ def test_what_others_run_is_left_out(in_parts, monkeypatch):
         return subprocess.CompletedProcess(command, 0)
 
     monkeypatch.setattr(in_parts.subprocess, "run", run)
-    given = ["--slow-from", "0" * 40]
+    given = ["--slow-turn", "3"]
     assert in_parts.main(given) == 0
     every, ran[:] = [*ran], []
     assert in_parts.main([*given, "--without", "tests/programs/whole"]) == 0

@@ -1,24 +1,89 @@
 """How the slow tests of one run are chosen."""
 
+import importlib.util
+import subprocess
 from types import SimpleNamespace
 
+import pytest
+from places import ROOT
 from sampling import chosen, pytest_collection_modifyitems
-from slow_parts import OVER, in_turn, not_reached
+from slow_parts import OVER, QUARTERS, is_in_turn, not_reached
 
-FILES = ["unit/a.py", "unit/a.py", "programs/whole/w.py", "unit/b.py", "unit/c.py", "unit/a.py"]
+pytest_plugins = ["pytester"]
 
-
-def test_whole_programs_are_first_and_the_others_begin_where_the_commit_says():
-    items = list(range(6))
-    assert in_turn(items, FILES, "00000000aa") == [2, 0, 1, 5, 3, 4]
-    assert in_turn(items, FILES, "00000001aa") == [2, 3, 4, 0, 1, 5]
-    assert in_turn(items, FILES, "00000002aa") == [2, 4, 0, 1, 5, 3]
-    assert in_turn([7], ["programs/whole/w.py"], "00000001") == [7]
+TESTS = [f"tests/unit/{file}.py::test_{k}[{k}]" for file in "ab" for k in range(200)]
 
 
-def test_every_test_is_in_turn_once():
-    for commit in ("0000000a", "ffffffff", "12345678"):
-        assert sorted(in_turn(range(6), FILES, commit)) == list(range(6))
+@pytest.fixture
+def slow_turn():
+    spec = importlib.util.spec_from_file_location("slow_turn", ROOT / "tests" / "slow_turn.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_four_turns_in_a_row_have_each_test_once():
+    for first in (0, 3, 50):
+        turns = [[test for test in TESTS if is_in_turn(test, first + k)] for k in range(QUARTERS)]
+        assert sorted(test for turn in turns for test in turn) == sorted(TESTS)
+        assert all(len(turn) > 80 for turn in turns)
+        assert all(
+            any("/a.py" in test for test in turn) and any("/b.py" in test for test in turn) for turn in turns
+        )
+
+
+def test_whole_programs_are_in_each_turn():
+    assert all(
+        is_in_turn("tests/programs/whole/test_whole_programs.py::test_f[x]", k) for k in range(QUARTERS)
+    )
+
+
+def test_a_turn_leaves_out_the_slow_tests_of_others_alone(pytester):
+    pytester.makepyfile("""
+        import pytest
+        @pytest.mark.slow
+        @pytest.mark.parametrize("k", range(40))
+        def test_slow(k): pass
+        @pytest.mark.parametrize("k", range(10))
+        def test_quick(k): pass
+    """)
+    counts = []
+    for turn in range(QUARTERS):
+        done = pytester.inline_run("-p", "slow_parts", "-p", "no:xdist", "--slow-turn", str(turn))
+        counts.append(len(done.listoutcomes()[0]) - 10)
+    assert sum(counts) == 40 and min(counts) > 0
+
+
+def test_each_landing_has_the_next_turn(slow_turn):
+    hour = 3600
+    landings = [[0, 600, hour], [hour + slow_turn.PAUSE, 3 * hour], [6 * hour], [8 * hour, 8 * hour + 5]]
+    times = [time for landing in landings for time in landing]
+    ends = [landing[-1] for landing in landings]
+    assert [slow_turn.pauses(time for time in times if time <= end) for end in ends] == [0, 1, 2, 3]
+    assert slow_turn.pauses([]) == 0
+    assert slow_turn.pauses(reversed(times)) == 3
+
+
+def test_the_turn_is_that_of_the_history_and_of_the_clock_where_there_is_none(slow_turn, tmp_path):
+    assert slow_turn.turn(folder=tmp_path, now=5 * slow_turn.SLOT + 1) == 5
+
+    def git(*arguments, **environment):
+        subprocess.run(["git", *arguments], cwd=tmp_path, check=True, env=environment, capture_output=True)
+
+    git("init", "-q")
+    for k in range(3):
+        date = f"{1_700_000_000 + k * slow_turn.PAUSE} +0000"
+        name = {
+            "GIT_AUTHOR_NAME": "a",
+            "GIT_AUTHOR_EMAIL": "a",
+            "GIT_COMMITTER_NAME": "a",
+            "GIT_COMMITTER_EMAIL": "a",
+        }
+        git("commit", "-q", "--allow-empty", "-m", "x", GIT_COMMITTER_DATE=date, GIT_AUTHOR_DATE=date, **name)
+        assert slow_turn.turn(folder=tmp_path, now=0) == k
+    assert slow_turn.turn("HEAD~1", folder=tmp_path, now=0) == 1
+    git("clone", "-q", "--depth", "1", tmp_path.as_uri(), "shallow")
+    assert slow_turn.turn(folder=tmp_path / "shallow", now=7 * slow_turn.SLOT) == 7
 
 
 def test_what_was_not_reached_is_listed_by_file():
