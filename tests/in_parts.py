@@ -6,7 +6,7 @@
 What thousands of programs leave in a process, in LLVM above all, would slow garbage collection down and take gigabytes.
 Whole programs are in the first part. With `--slow-turn` they are a part of their own, and each part has the tests whose turn
 it is (`unit/slow_parts.py`); each turn begins with another part, lest time is over at the same tests again and again. The
-minutes are those of all parts together. `--without` leaves a folder out: CI has run the slow tests of whole programs by then.
+minutes are those of all parts together. `--without` leaves a folder out: CI has run whole programs by then.
 A part that fails does not stop the others; the exit status is that of the first one.
 """
 
