@@ -63,6 +63,9 @@ class _Staging:
         self.plan = plan
         self.tail = tail
         self.loop = plan.loop
+        # what is reduced together goes back at once, where it is in all of these buffers
+        together = plan.partners if plan.reduction is not None else ()
+        self.buffers = [one.buffer for one in (plan, *together)]
         self.block = plan.loop.body.block
         first = self.block.first_op
         assert first is not None
@@ -229,36 +232,45 @@ class _Staging:
 
     # ---- the part of the window that is in the buffer ----
 
-    def _extent(self, axis: int) -> AffineList:
-        extent, made = extent_before(self.plan.buffer, axis, self.loop)
-        self.made += made
-        return extent
+    def _extents(self, axis: int) -> list[AffineList]:
+        """How far the axis extends in each buffer that the copy goes back to, each extent once."""
+        extents: list[AffineList] = []
+        for buffer in self.buffers:
+            extent, made = extent_before(buffer, axis, self.loop)
+            self.made += made
+            if not any(extent.canonical() == other.canonical() for other in extents):
+                extents.append(extent)
+        return extents
 
     def _inside(self, axis: int) -> tuple[AffineList, AffineList]:
         """The bounds of a copying loop: where the window extends beyond the buffer, it ends at the buffer's edge."""
         origin, extent = self.plan.window.origin[axis], self.plan.window.extents[axis]
-        lower, upper = AffineList.of(0), extent
+        lower, uppers = AffineList.of(0), [extent]
         if not is_never_negative(origin, self.first):
             lower = AffineList.of(lower, origin.times(-1)).canonical()
-        room = self._extent(axis).minus(origin)
-        if not is_never_negative(room.minus(extent), self.first):
+        for one in self._extents(axis):
+            room = one.minus(origin)
+            if is_never_negative(room.minus(extent), self.first):
+                continue
             ends_first = is_never_negative(extent.minus(room), self.first)
-            upper = room if ends_first else AffineList.of(extent, room).canonical()
-        return lower, upper
+            uppers = [*(upper for upper in uppers if not (ends_first and upper is extent)), room]
+        return lower, AffineList.of(*uppers).canonical()
 
     def _single(self, axis: int, offset: AffineList | None = None) -> list[AffineList]:
         """The constraints under which an axis' only index is in the buffer, without those that always hold.
 
         With an offset from there (the variable of a loop over the window) the index at that.
         """
-        origin, extent = self.plan.window.origin[axis], self._extent(axis)
-        lowest, most = origin, extent.minus(origin).add(-1)
-        constraints = [lowest, most]
-        if offset is not None:
-            most = extent.minus(origin).minus(self.plan.window.extents[axis])
-            constraints = [origin.plus(offset), extent.minus(origin).minus(offset).add(-1)]
-        checks = zip((lowest, most), constraints, strict=True)
-        return [c for check, c in checks if not is_never_negative(check, self.first)]
+        origin = self.plan.window.origin[axis]
+        constraints = [(origin, origin if offset is None else origin.plus(offset))]
+        for extent in self._extents(axis):
+            room = extent.minus(origin)
+            if offset is None:
+                most = last = room.add(-1)
+            else:
+                most, last = room.minus(self.plan.window.extents[axis]), room.minus(offset).add(-1)
+            constraints.append((most, last))
+        return [c for check, c in constraints if not is_never_negative(check, self.first)]
 
 
 def _read_converted(op: Operation, copy: SSAValue) -> None:
