@@ -41,11 +41,11 @@ test-all: $(VENV)/installed ## all of them, the large and slow cases too
 	NESTOR_LIT_PLAIN=1 $(BIN)/lit -j $(JOBS) --output $(LIT_RESULTS) tests/filecheck
 	NESTOR_LIT_RESULTS=$(LIT_RESULTS) $(BIN)/python tests/in_parts.py -n $(JOBS) --dist worksteal
 
-# A quarter of the slow tests by turns, so that four landings run all (tests/slow_turn.py; TURN=2 is a turn of one's own).
+# A third of the slow tests by turns, so that three landings run all (tests/slow_turn.py; TURN=2 is a turn of one's own).
 # What fails is run once more by itself, and is red when it fails again. WITHOUT=tests/programs/whole leaves those out.
 MINUTES ?= 60
 TURN ?= $$($(BIN)/python tests/slow_turn.py)
-test-slow: $(VENV)/installed ## whole programs and a quarter of the other slow tests, by turns; MINUTES (60) at most
+test-slow: $(VENV)/installed ## whole programs and a third of the other slow tests, by turns; MINUTES (60) at most
 	$(BIN)/python tests/in_parts.py -n $(JOBS) --dist load --maxschedchunk 2 -m slow \
 	  --slow-minutes $(MINUTES) --slow-turn "$(TURN)" $(if $(WITHOUT),--without $(WITHOUT)) || $(BIN)/python -m pytest -m slow --last-failed --last-failed-no-failures none
 

@@ -56,7 +56,7 @@ def main(arguments: list[str]) -> int:
     ours, given = parser.parse_known_args(arguments)
     if ours.slow_turn is not None:
         given += ["--slow-turn", str(ours.slow_turn)]
-        print(f"a quarter of the slow tests; again by `make test-slow TURN={ours.slow_turn}`", flush=True)
+        print(f"a third of the slow tests; again by `make test-slow TURN={ours.slow_turn}`", flush=True)
     if ours.slow_minutes is not None:
         os.environ[UNTIL] = str(time.time() + 60 * ours.slow_minutes)
     codes, chosen = [], parts(ours.slow_turn)

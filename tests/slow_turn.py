@@ -3,11 +3,11 @@
     python tests/slow_turn.py           # of the commit that is checked out
     python tests/slow_turn.py a1b2c3
 
-A landing has many commits, so their number says nothing about the next landing's; nor does a bit of a commit's name, by
-which four landings in a row rarely have four turns. But a landing waits for CI, which takes more than an hour: the turn is
-the number of pauses between the commits of the history. Two landings without a pause between them have the same turn, and
-a pause within a landing leaves one out: then the next round has it. Where there is no history (a shallow clone, an archive)
-the clock says it, a turn for every four hours.
+A landing has many commits, so that their number says nothing about the next landing's; by bits of a commit's name, three
+landings in a row rarely have three turns. But a landing waits for CI, for about an hour, and the next one's first commit
+for some work: the turn is the number of pauses between the commits of the history. Two landings without a pause between
+them have the same turn, and a pause within a landing leaves one out: the next round has it. Where there is no history (a
+shallow clone, an archive) the clock says it, a turn for every four hours.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 
-PAUSE = 75 * 60
-"""Seconds: longer than people and their tools are silent at work, shorter than CI and the first steps after it."""
+PAUSE = 70 * 60
+"""Seconds: longer than pauses between commits of one landing, shorter than CI and the work on a first commit after it."""
 SLOT = 4 * 3600
+"""Seconds that a turn by the clock lasts."""
 
 
 def pauses(times: Iterable[int]) -> int:

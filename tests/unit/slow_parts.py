@@ -1,8 +1,8 @@
-"""The slow tests of one run, a quarter of them by turns: four runs in a row run all.
+"""The slow tests of one run, a third of them by turns: three runs in a row run all.
 
     pytest -m slow --slow-turn 7 --slow-minutes 40
 
-Turn 7 has the slow tests whose names fall to quarter 7 % 4, some of nearly each file, so that what breaks is seen early;
+Turn 7 has the slow tests whose names fall to share 7 % 3, some of nearly each file, so that what breaks is seen early;
 whole programs are in each turn. A new test changes nothing for the others. What is not reached in time is skipped, and its
 files are listed at the end.
 """
@@ -20,7 +20,7 @@ import pytest
 
 OVER = "the time for slow tests is over"
 ALWAYS = "programs/whole/"
-QUARTERS = 4
+SHARES = 3
 UNTIL = "NESTOR_SLOW_UNTIL"
 """When the time is over, in seconds since the epoch; the processes that run tests read it."""
 
@@ -28,7 +28,7 @@ UNTIL = "NESTOR_SLOW_UNTIL"
 def pytest_addoption(parser):
     group = parser.getgroup("slow tests")
     group.addoption("--slow-minutes", type=float, default=None, help="how long slow tests are begun")
-    group.addoption("--slow-turn", metavar="N", type=int, default=None, help="the quarter whose turn it is")
+    group.addoption("--slow-turn", metavar="N", type=int, default=None, help="whose turn it is")
 
 
 def pytest_configure(config):
@@ -62,7 +62,7 @@ def pytest_terminal_summary(terminalreporter):
 
 def is_in_turn(test: str, turn: int) -> bool:
     """Whether a test, by its name in pytest, is run in a turn."""
-    return ALWAYS in test or hashlib.sha256(test.encode()).digest()[0] % QUARTERS == turn % QUARTERS
+    return ALWAYS in test or hashlib.sha256(test.encode()).digest()[0] % SHARES == turn % SHARES
 
 
 def not_reached(skipped: Sequence[Any]) -> list[str]:

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from places import ROOT
 from sampling import chosen, pytest_collection_modifyitems
-from slow_parts import OVER, QUARTERS, is_in_turn, not_reached
+from slow_parts import OVER, SHARES, is_in_turn, not_reached
 
 pytest_plugins = ["pytester"]
 
@@ -22,9 +22,9 @@ def slow_turn():
     return module
 
 
-def test_four_turns_in_a_row_have_each_test_once():
+def test_turns_in_a_row_have_each_test_once():
     for first in (0, 3, 50):
-        turns = [[test for test in TESTS if is_in_turn(test, first + k)] for k in range(QUARTERS)]
+        turns = [[test for test in TESTS if is_in_turn(test, first + k)] for k in range(SHARES)]
         assert sorted(test for turn in turns for test in turn) == sorted(TESTS)
         assert all(len(turn) > 80 for turn in turns)
         assert all(
@@ -33,9 +33,7 @@ def test_four_turns_in_a_row_have_each_test_once():
 
 
 def test_whole_programs_are_in_each_turn():
-    assert all(
-        is_in_turn("tests/programs/whole/test_whole_programs.py::test_f[x]", k) for k in range(QUARTERS)
-    )
+    assert all(is_in_turn("tests/programs/whole/test_whole_programs.py::test_f[x]", k) for k in range(SHARES))
 
 
 def test_a_turn_leaves_out_the_slow_tests_of_others_alone(pytester):
@@ -48,7 +46,7 @@ def test_a_turn_leaves_out_the_slow_tests_of_others_alone(pytester):
         def test_quick(k): pass
     """)
     counts = []
-    for turn in range(QUARTERS):
+    for turn in range(SHARES):
         done = pytester.inline_run("-p", "slow_parts", "-p", "no:xdist", "--slow-turn", str(turn))
         counts.append(len(done.listoutcomes()[0]) - 10)
     assert sum(counts) == 40 and min(counts) > 0
