@@ -32,6 +32,9 @@ NEVER_LEGAL = {
 }
 """Primitives that random programs give no occasion for."""
 
+RARE = {"lift": "legal in one schedule of a hundred; test_tuples.py has it more often"}
+"""Primitives that five hundred schedules may lack."""
+
 LIT = Path(__file__).resolve().parents[1] / "filecheck/transforms/nest/reductions"
 OCCASIONS = {
     "online_softmax": (LIT / "nest-online-softmax.mlir", "@attention(", "i"),
@@ -85,11 +88,12 @@ def test_legal_schedules_compute_the_same():
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(1, 7))
 def test_more_legal_schedules_compute_the_same(part: int):
-    """Each primitive is legal some ten times in five hundred schedules."""
+    """Each other primitive is legal some ten times in five hundred schedules."""
     drawn = run_sequences(500, arguments=4, part=part)
     assert len(drawn.lengths) >= 500
     assert statistics.median(drawn.lengths) >= 6
-    assert {name for name in PRIMITIVES if not drawn.legal[name]} == set(NEVER_LEGAL)
+    never = {name for name in PRIMITIVES if not drawn.legal[name]}
+    assert set(NEVER_LEGAL) <= never <= {*NEVER_LEGAL, *RARE}
     assert set(drawn.families) == set(FAMILIES)
 
 
