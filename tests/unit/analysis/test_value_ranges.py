@@ -160,10 +160,10 @@ def power_tower(a, x):
 
 def test_deep_expressions_are_looked_at_in_steps():
     """An expression that says each operand twice would be looked at exponentially often."""
-    start = time.perf_counter()
+    start = time.process_time()
     lowered = nt.jit(power_tower).lower(np.zeros(7), 2)
     assert "nest.index" in lowered.as_text("nest")
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
 
 
 SORTED = np.arange(10.0)
