@@ -8,12 +8,14 @@
 
 An element is needed from a write of it to a read. Another element of its place that may be written in between, by the
 order of the loops and of the text, is a conflict; isl says whether there is one. Iterations of loops that are marked run
-in any order. The buffer is a new one in each run of the block that makes it.
+in any order, and may write two elements of one place at once, whether one is read or not. The buffer is a new one in each
+run of the block that makes it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import combinations_with_replacement
 
 from xdsl.ir import Operation
 
@@ -24,6 +26,7 @@ from .integer_sets import System
 from .producers import (
     common_loops,
     describe_instance,
+    is_ordered,
     require_domain,
     require_needed,
     require_same_element,
@@ -40,50 +43,73 @@ def overwritten_while_needed(alloc: AllocOp, place: Place) -> tuple[Operation, O
 
     Every use of the buffer is a load, a store or an accumulate, and what is read has been written.
     """
-    block = alloc.parent
-    assert block is not None
-    order = {op: k for k, op in enumerate(block.walk())}
-    accesses = [a for op in order for a in accesses_of(op) if a.buffer is alloc.memref]
-    folding = _Folding(alloc, place, order)
-    writes = [a for a in accesses if a.writes]
-    for read in (a for a in accesses if a.kind != WRITE):
+    folding = _Folding(alloc, place)
+    writes = folding.writes
+    for read in (a for a in folding.accesses if a.kind != WRITE):
         for other in writes:
             if folding.conflict(read, other, None) and any(folding.conflict(read, other, w) for w in writes):
                 return read.op, other.op
     return None
 
 
+def written_at_once(alloc: AllocOp, place: Place) -> tuple[Operation, Operation] | None:
+    """Two writes, or one twice, of different elements to one place, which run in no order; None if there are none."""
+    folding = _Folding(alloc, place)
+    for one, other in combinations_with_replacement(folding.writes, 2):
+        if folding.is_race(one, other):
+            return one.op, other.op
+    return None
+
+
 class _Folding:
-    def __init__(self, alloc: AllocOp, place: Place, order: dict[Operation, int]):
+    def __init__(self, alloc: AllocOp, place: Place):
+        assert alloc.parent is not None
         self._alloc = alloc
         self._place = place
-        self._order = order
+        self._order = {op: k for k, op in enumerate(alloc.parent.walk())}
+        self.accesses = [a for op in self._order for a in accesses_of(op) if a.buffer is alloc.memref]
+        self.writes = [a for a in self.accesses if a.writes]
 
     def conflict(self, read: Access, other: Access, first: Access | None) -> bool:
         """Whether `other` may write another element to the place of the one that `read` reads later.
 
         After `first` has written that element, when it is given.
         """
-        tops = [self._top(a.op) for a in (read, other, first) if a is not None]
-        system = System(*dict.fromkeys(tops))
-        self._describe(system, read, "s")
-        self._describe(system, other, "t")
-        assert read.indices is not None and other.indices is not None
-        element, another = (
-            system.expressions(a.indices, name)  # pyright: ignore[reportArgumentType]
-            for a, name in ((read, "s"), (other, "t"))
-        )
-        system.require(f"({' or '.join(f'{a} != {b}' for a, b in zip(element, another, strict=True))})")
-        here = system.expressions(self._place(read.indices), "s")
-        there = system.expressions(self._place(other.indices), "t")
-        for a, b in zip(here, there, strict=True):
-            system.require(f"{a} = {b}")
+        system = self._in_one_place(read, other, first)
         self._require_order(system, (other, "t"), (read, "s"))
         if first is not None:
             self._describe(system, first, "u")
             require_same_element(system, first, first.indices, read, ("u", "s"))
             self._require_order(system, (first, "u"), (other, "t"))
         return system.has_solution()
+
+    def is_race(self, one: Access, other: Access) -> bool:
+        """Whether the two may write different elements to one place, each of them before the other."""
+        loops = common_loops(one.op, other.op, self._top(one.op))
+        if all(is_ordered(loop) for loop in loops):
+            return False
+        system = self._in_one_place(one, other)
+        self._require_order(system, (one, "s"), (other, "t"))
+        self._require_order(system, (other, "t"), (one, "s"))
+        return system.has_solution()
+
+    def _in_one_place(self, one: Access, other: Access, first: Access | None = None) -> System:
+        """Instances s and t of two accesses that touch different elements of one place."""
+        tops = [self._top(a.op) for a in (one, other, first) if a is not None]
+        system = System(*dict.fromkeys(tops))
+        self._describe(system, one, "s")
+        self._describe(system, other, "t")
+        assert one.indices is not None and other.indices is not None
+        element, another = (
+            system.expressions(a.indices, name)  # pyright: ignore[reportArgumentType]
+            for a, name in ((one, "s"), (other, "t"))
+        )
+        system.require(f"({' or '.join(f'{a} != {b}' for a, b in zip(element, another, strict=True))})")
+        here = system.expressions(self._place(one.indices), "s")
+        there = system.expressions(self._place(other.indices), "t")
+        for a, b in zip(here, there, strict=True):
+            system.require(f"{a} = {b}")
+        return system
 
     def _top(self, op: Operation) -> Operation:
         assert self._alloc.parent is not None

@@ -140,6 +140,11 @@ Moment = Callable[[ForOp], str]
 """Gives, for a loop around an operation, its iteration in an instance of the operation, as isl reads it."""
 
 
+def is_ordered(loop: ForOp) -> bool:
+    """Whether the iterations of a loop run one after the other."""
+    return loop.kind in ("serial", "unrolled")
+
+
 def runs_before(common: Sequence[ForOp], first: Moment, second: Moment, in_text: bool) -> str:
     """The condition that an instance at `first` may run before one at `second`.
 
@@ -150,7 +155,7 @@ def runs_before(common: Sequence[ForOp], first: Moment, second: Moment, in_text:
     equal: list[str] = []
     for loop in common:
         a, b = first(loop), second(loop)
-        relation = "<" if loop.kind in ("serial", "unrolled") else "!="
+        relation = "<" if is_ordered(loop) else "!="
         cases.append(" and ".join([*equal, f"{a} {relation} {b}"]))
         equal.append(f"{a} = {b}")
     if in_text:

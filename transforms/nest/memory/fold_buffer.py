@@ -26,9 +26,9 @@ with buffer=u, factor=2 (and dimension=0) becomes
 
 Elements whose indices along the axis differ by a multiple of the factor share a place. Refused unless isl proves that
 no two of them are needed at the same time: between the write of an element and each read of it none of the others is
-written (`folding.py`); for arguments, and for buffers seen through views. nest-transform-layout folds an axis and changes
-others at the same time. `fold_storage` in Halide; the circular buffer of `rolling_buffer` in TVM; `resize_dim` with
-a fold in Exo; without a name in NNC.
+written, nor another one at once, by iterations of a parallel loop (`folding.py`); for arguments, and for buffers seen
+through views. nest-transform-layout folds an axis and changes others at the same time. `fold_storage` in Halide; the
+circular buffer of `rolling_buffer` in TVM; `resize_dim` with a fold in Exo; without a name in NNC.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 
-from ....analysis.nest.sets.folding import overwritten_while_needed
+from ....analysis.nest.sets.folding import overwritten_while_needed, written_at_once
 from ....analysis.nest.sets.own_buffers import name_of, why_not_of_function
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
@@ -64,15 +64,24 @@ def why_not_fold_buffer(alloc: AllocOp | SSAValue, factor: int, dimension: int =
     extent = alloc.memref.type.get_shape()[dimension]
     if extent != DYNAMIC_INDEX and extent <= factor:
         return refuse(f"its dimension {dimension} has {extent} elements, no more than the factor")
-    lost = overwritten_while_needed(alloc, lambda indices: _folded(indices, dimension, factor))
-    if lost is None:
-        return None
-    read, write = lost
-    return refuse(
-        f"two elements that are {factor} or a multiple of it apart are needed at the same time",
-        hint="use a larger factor",
-        notes=[(write, "one is written here"), (read, "when the other one is still to be read here")],
-    )
+
+    def place(indices: AffineList) -> AffineList:
+        return _folded(indices, dimension, factor)
+
+    if (lost := overwritten_while_needed(alloc, place)) is not None:
+        read, write = lost
+        return refuse(
+            f"two elements that are {factor} or a multiple of it apart are needed at the same time",
+            hint="use a larger factor",
+            notes=[(write, "one is written here"), (read, "when the other one is still to be read here")],
+        )
+    if (at_once := written_at_once(alloc, place)) is not None:
+        return refuse(
+            f"two elements that are {factor} or a multiple of it apart may be written at the same time",
+            hint="use a larger factor, or fold it before loops run in parallel",
+            notes=[(at_once[0], "one is written here"), (at_once[1], "and the other one here")],
+        )
+    return None
 
 
 def fold_buffer(alloc: AllocOp | SSAValue, factor: int, dimension: int = 0) -> AllocOp:

@@ -22,10 +22,10 @@ so much is needed at the same time (`i -> i%2`). `pad=0,4` makes the new axes lo
 the bounds of the loops are done.
 
 Refused unless isl proves that no new index is negative and that different elements stay different, or that none is
-written to the place of another one between a write and a read of that (`folding.py`); for arguments (a copy of one can
-have any layout); and for buffers that are seen through views, or used by anything but loads and statements.
-`transform_layout` in TVM, `rearrange_dim` and `divide_dim` in Exo, `reorder_storage`, `fold_storage` and `align_storage`
-in Halide; without a name in NNC.
+written to the place of another one between a write and a read of that, nor at once with it (`folding.py`); for arguments
+(a copy of one can have any layout); and for buffers that are seen through views, or used by anything but loads and
+statements. `transform_layout` in TVM, `rearrange_dim` and `divide_dim` in Exo, `reorder_storage`, `fold_storage` and
+`align_storage` in Halide; without a name in NNC.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstan
 
 from ....analysis.nest.buffers import buffer_name, owner_of
 from ....analysis.nest.loop_structure import parent_loop
-from ....analysis.nest.sets.folding import overwritten_while_needed
+from ....analysis.nest.sets.folding import overwritten_while_needed, written_at_once
 from ....analysis.nest.sets.integer_sets import System
 from ....analysis.nest.sets.regions import bounds_of, complexity
 from ....dialects.affine import AffineList, constant_of, replace_dims
@@ -105,18 +105,23 @@ def _why_not_map(
     if not axes or not _is_folding(axes, new):
         return None
     variables = [axis.iv for axis in axes]
-    lost = overwritten_while_needed(alloc, lambda indices: _moved(indices, new, variables))
-    if lost is None:
-        return None
-    notes = [
-        (lost[0], "this load reads an element"),
-        (lost[1], "this statement may have written the other one"),
-    ]
-    if isinstance(lost[0], AccumulateOp):
-        notes[0] = (lost[0], "this statement updates an element")
-    return _refuse(
-        alloc, "two of its elements would be in one place while both are still needed", notes=notes
-    )
+
+    def place(indices: AffineList) -> AffineList:
+        return _moved(indices, new, variables)
+
+    if (lost := overwritten_while_needed(alloc, place)) is not None:
+        reads = "statement updates" if isinstance(lost[0], AccumulateOp) else "load reads"
+        notes = [
+            (lost[0], f"this {reads} an element"),
+            (lost[1], "this statement may have written the other one"),
+        ]
+        reason = "two of its elements would be in one place while both are still needed"
+        return _refuse(alloc, reason, notes=notes)
+    if (at_once := written_at_once(alloc, place)) is not None:
+        notes = [(at_once[0], "one is written here"), (at_once[1], "and the other one here")]
+        reason = "two of its elements would be in one place, and may be written at the same time"
+        return _refuse(alloc, reason, notes=notes)
+    return None
 
 
 def _is_folding(axes: Sequence[ForOp], new: AffineList) -> bool:

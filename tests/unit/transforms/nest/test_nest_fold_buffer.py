@@ -52,6 +52,39 @@ def test_fold_each_axis(name):
     assert accepted == FOLDS.get(name, set())
 
 
+# Nobody reads "u": each of its rows, or columns, is written by one thread.
+WRITTEN_BY_THREADS = """
+func.func @f(%n: index, %x: memref<?xi32>, %y: memref<?xi32>) {
+  %u = nest.alloc "u"(%n) : memref<?x3xi32>
+  nest.for "i" %i = 0 to %n {
+    nest.for "j" %j = 0 to 3 {
+      %a = nest.load %x[%i] : memref<?xi32>
+      nest.store "u" %a, %u[%i, %j] : memref<?x3xi32>
+      nest.store "y" %a, %y[%i] : memref<?xi32>
+    }
+  }
+  func.return
+}"""
+
+
+@pytest.mark.parametrize("name", [*PROGRAMS, "written by threads"])
+def test_a_loop_in_parallel_allows_no_fold_after_which_it_could_not_be_parallel(name):
+    text = parsed(name) if name in PROGRAMS else parse_module(WRITTEN_BY_THREADS)
+    accepted = 0
+    for alloc, loop in product(allocations(text), loops_in(text)):
+        for dimension, factor in product(range(len(shape_of(alloc))), (1, 2)):
+            folded, parallel = text.clone(), text.clone()
+            try:
+                parallelize(find_loop(parallel, loop.label))
+                fold_buffer(find_alloc(parallel, alloc.label.data), factor, dimension)
+            except NestorError:
+                continue
+            fold_buffer(find_alloc(folded, alloc.label.data), factor, dimension)
+            parallelize(find_loop(folded, loop.label))
+            accepted += 1
+    assert accepted == {"rows": 3, "written by threads": 2}.get(name, 0)
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_expand_each_buffer_over_each_loop(name):
     accepted = set()

@@ -51,3 +51,18 @@ func.func @updated(%x: memref<8xf32>, %zero: f32) {
   }
   func.return
 }
+
+// -----
+
+// Nothing is read, but threads write one place at the same time.
+func.func @threads(%x: memref<8xf32>) {
+  // expected-error @below {{two of its elements would be in one place, and may be written at the same time}}
+  %u = nest.alloc "u" : memref<8xf32>
+  nest.for "i" %i = 0 to 8 parallel {
+    %a = nest.load %x[%i] : memref<8xf32>
+    // expected-note @below {{one is written here}}
+    // expected-note @below {{and the other one here}}
+    nest.store "u" %a, %u[%i] : memref<8xf32>
+  }
+  func.return
+}
