@@ -1,4 +1,4 @@
-"""nest-sink-checks: one program, and what keeps its check where it is: each reason is given where it holds, and only there."""
+"""nest-sink-checks: one program, and what keeps its check where it is: each reason where it holds, and only there."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from xdsl.dialects.func import FuncOp
 PROGRAM = """
 func.func private @g(memref<96xi64>)
 func.func private @h(memref<96x256xf32>)
-func.func @f(%x: memref<{rows}x256xf32>, %idx: memref<96xi64>, %other: memref<96xi64>, %out: memref<96x256xf32> {{nest.role = "{role}"}}) {{
+func.func @f(%x: memref<{rows}x256xf32>, %idx: memref<96xi64>, %other: memref<96xi64>,
+             %out: memref<96x256xf32> {{nest.role = "{role}"}}) {{
   %n = arith.constant {rows} : i64
   %low = arith.constant -{rows} : i64
   %z = arith.constant 0 : i64
@@ -71,6 +72,8 @@ SUNK = {
     "other indices are changed before": {"before": "nest.store %z, %other[3] : memref<96xi64>"},
 }
 
+INDEX = "%r1 = arith.constant 7 : index"
+
 KEPT = {
     "a store": ({"after": "nest.store %z, %idx[3] : memref<96xi64>"}, CHANGED),
     "a store between": ({"before": "nest.store %z, %idx[3] : memref<96xi64>"}, CHANGED),
@@ -82,7 +85,7 @@ KEPT = {
     "a call": ({"after": "func.call @g(%idx) : (memref<96xi64>) -> ()"}, CHANGED),
     "a call between": ({"before": "func.call @g(%idx) : (memref<96xi64>) -> ()"}, CHANGED),
     "another call between": ({"before": "func.call @g(%other) : (memref<96xi64>) -> ()"}, BETWEEN),
-    "a check between": ({"before": '%bad = nest.index %at of 5 axis 0 of "y"', "head": "%at = arith.constant 7 : index"}, BETWEEN),
+    "a check between": ({"before": '%bad = nest.index %r1 of 5 axis 0 of "y"', "head": INDEX}, BETWEEN),
     "an empty axis": ({"rows": 0}, "the axis is empty"),
     "a loop": ({"head": 'nest.for "t" %t = 0 to 2 {', "tail": "}"}, "it is in a loop or branch"),
     "a branch": ({"head": "nest.if %false {", "tail": "}"}, "it is in a loop or branch"),
