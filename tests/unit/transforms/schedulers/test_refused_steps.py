@@ -6,6 +6,8 @@ Every primitive that a schedule takes is refused in turn, after it has changed t
 from __future__ import annotations
 
 import functools
+import re
+import shlex
 
 import nestor as nt
 import numpy as np
@@ -17,10 +19,12 @@ from nestor.dialects.remarks import listening
 from nestor.dialects.verifier import verification_errors
 from nestor.frontend.jit.specialise.stages import lowered_copy, print_module
 from nestor.runtime.interp.run import run_nest
+from nestor.tools.opt_tool.main import main
 from nestor.transforms.nest.rewrite.steps import UNRECORDED, Steps
 from nestor.transforms.schedulers.cpu.schedule_cpu import Machine, schedule_nests
 from nestor.transforms.schedulers.cuda.schedule_cuda import schedule_function
 from nestor.transforms.schedulers.refusals import NOT_TAKEN
+from places import ROOT
 
 R = np.random.default_rng(3)
 X, W, B = R.random((24, 33)), R.random((33, 40)), R.random(40)
@@ -87,6 +91,20 @@ def test_what_is_refused_of_a_schedule_is_left_out_and_the_program_stays_right(t
         run_nest(function, [X, W, B, *out], mode="shuffled")
         for ours, expected in zip(out, layers(X, W, B), strict=True):
             np.testing.assert_allclose(ours, expected, rtol=1e-9, err_msg=refused)
+
+
+LIT = ROOT / "tests" / "filecheck" / "transforms" / "schedulers"
+
+
+@pytest.mark.parametrize("path", sorted(LIT.rglob("*.mlir")), ids=lambda path: path.stem)
+def test_no_step_is_left_out_of_the_schedules_that_are_shown(path, capsys):
+    """Steps that a strategy takes are legal: a refusal means that it does not know what it does."""
+    runs = re.findall(r"^// RUN: opt-tool %s (.*?)(?: \d>\S+)? \| filecheck", path.read_text(), re.MULTILINE)
+    assert runs
+    for run in dict.fromkeys(runs):
+        words = [word for word in shlex.split(run) if word != "--verify-diagnostics"]
+        assert main([str(path), *words]) == 0
+    assert NOT_TAKEN not in capsys.readouterr().err
 
 
 def test_a_schedule_of_which_all_is_refused_leaves_the_nests_as_they_were():
