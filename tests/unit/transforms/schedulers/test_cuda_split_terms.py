@@ -7,9 +7,15 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 from nestor import jit
+from nestor.analysis.machine import gpu
+from nestor.dialects.remarks import listening
+from nestor.frontend.jit.specialise.stages import lowered_copy
 from nestor.runtime.cuda import nvrtc
+from nestor.runtime.interp.run import run_nest
+from nestor.transforms.nest.rewrite.steps import Steps
 from nestor.transforms.schedulers.cuda import products as cuda_products
 from nestor.transforms.schedulers.cuda.products import FLAT, SHAPES, split_for
+from nestor.transforms.schedulers.cuda.schedule_cuda import schedule_function
 
 
 def linear(x, w, bias):
@@ -41,6 +47,21 @@ def test_a_layer_of_few_rows():
     """Neither terms nor columns are a multiple of a tile; what uses the sums is done where parts are added up."""
     given = arguments((3, 250), (130, 250), (130,))
     check(compiled_with(FLAT[0], 4, linear, *given), linear, *given)
+
+
+@pytest.mark.parametrize("terms", [192, 208, 255])
+def test_every_number_of_terms_is_done_in_parts(terms):
+    """Even parts, parts of whole steps of which the last one is shorter, and those of which a step is."""
+    a, b = arguments((4, terms), (terms, 10), dtype="f8")
+    nests = lowered_copy(jit(product).lower(a, b).program.module, ("to-nest",))
+    for parts in (2, 3, 4):
+        module, heard, result = nests.clone(), [], np.zeros((4, 10))
+        (function,) = module.ops
+        with patch.object(cuda_products, "split_for", lambda *_: (FLAT[0], parts)), listening(heard.append):
+            schedule_function(function, 64, Steps(), gpu())
+        assert any(f"in {parts} parts of the terms" in said.message for said in heard)
+        run_nest(function, [a, b, result], mode="shuffled")
+        np.testing.assert_allclose(result, a @ b, rtol=1e-9, atol=1e-9)
 
 
 def test_the_larger_factor_is_read_once():
