@@ -57,7 +57,10 @@ def test_every_number_of_terms_is_done_in_parts(terms):
     for parts in (2, 3, 4):
         module, heard, result = nests.clone(), [], np.zeros((4, 10))
         (function,) = module.ops
-        with patch.object(cuda_products, "split_for", lambda *_: (FLAT[0], parts)), listening(heard.append):
+        with (
+            patch.object(cuda_products, "split_for", lambda *_, parts=parts: (FLAT[0], parts)),
+            listening(heard.append),
+        ):
             schedule_function(function, 64, Steps(), gpu())
         assert any(f"in {parts} parts of the terms" in said.message for said in heard)
         run_nest(function, [a, b, result], mode="shuffled")
