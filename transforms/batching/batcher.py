@@ -61,6 +61,8 @@ class Batcher:
         """Operations that were made with one before them."""
         self.inlining: list[Operation] = []
         """The functions of calls that are being put in place."""
+        self.filled: list[Block] = []
+        """The blocks in which something was made."""
         self.block, self.anchor = block, anchor
         self.location = None if anchor is None else anchor.location
 
@@ -86,16 +88,21 @@ class Batcher:
 
     @contextmanager
     def inside(self, block: Block) -> Iterator[None]:
-        """At the end of another block, which is given up where slices differ."""
+        """At the end of another block."""
         place = self.block, self.anchor, self.location
         self.block, self.anchor = block, None
+        self.filled.append(block)
         try:
             yield
-        except SlicesDiffer:
-            block.drop_all_references()  # what it read is to be erased
-            raise
         finally:
             self.block, self.anchor, self.location = place
+
+    def give_up(self) -> None:
+        """What is in blocks that no operation has got reads nothing any more: what they read is to be erased."""
+        for block in self.filled:
+            if block.parent is None:
+                block.drop_all_references()
+        self.filled = []
 
     @contextmanager
     def loop(self, name: str, upper: AffineList) -> Iterator[SSAValue]:

@@ -60,6 +60,7 @@ def batch(op: BatchOp) -> None:
     try:
         b.run(ops)
     except SlicesDiffer as differ:
+        b.give_up()
         _erase_between(first, op)
         b.values, b.stacked, b.done = values, stacked, set()
         slice_by_slice(b, ops, differ)

@@ -85,6 +85,128 @@ def test_loops_over_elements_of_structures():
     np.testing.assert_allclose(nt.vmap(running)({"w": X}, X), want)
 
 
+# ---- slices that are done before others -----------------------------------------------------------------
+
+TABLE = np.arange(1.0, 7.0)
+
+
+def indices(step):
+    i, total = 0, 0.0
+    while i < len(TABLE):
+        total += TABLE[i]
+        i += step
+    return total, i
+
+
+def indices_down(n):
+    k, total = n, 0.0
+    while k >= 0:
+        total += TABLE[k] / (k + 1)
+        k -= 2
+    return total, k
+
+
+def quotients(n):
+    total, left = 0, n
+    while left > 0:
+        total += 60 // left
+        left -= 1
+    return total
+
+
+def loops_in_loops(n):
+    rounds, k = 0, n
+    while k > 1:
+        while k % 2 == 0:
+            k = k // 2
+        rounds += 1
+        k = k - 1
+    return rounds
+
+
+def parts(n):
+    k, total = 0, TABLE * 0
+    while k + n <= len(TABLE):
+        total = total + TABLE[k : k + n].sum()
+        k = k + n
+    return total, k
+
+
+def rows(step):
+    i, total = 0, TABLE * 0
+    while i < len(TABLE):
+        total = total + TABLE * TABLE[i]
+        i = i + step
+    return total
+
+
+def shares(n):
+    total, left = TABLE * 0, n
+    while left > 0:
+        total = total + TABLE * (60 // left)
+        left = left - 1
+    return total
+
+
+def refused_numbers(n):
+    total, k = TABLE * 0, n
+    while k > 0:
+        total = total + TABLE
+        k = k - 2
+        if k < -1:
+            raise ValueError("too far")
+    return total
+
+
+def elements(n):
+    total, k = TABLE * 0, 0
+    while k < len(TABLE):
+        total[k] = n
+        for j in range(k, len(TABLE)):
+            total[j] += total[j - k] + TABLE[k]
+        k = k + n
+    return total
+
+
+def part_of_a_branch(n):
+    if n % 2 > 0:
+        some = TABLE * n
+    else:
+        some = TABLE[:n].sum() + TABLE
+    return some
+
+
+ENDS = (
+    indices,
+    indices_down,
+    quotients,
+    loops_in_loops,
+    parts,
+    rows,
+    shares,
+    refused_numbers,
+    elements,
+    part_of_a_branch,
+)
+
+
+@pytest.mark.one_of(1)
+@pytest.mark.parametrize("f", ENDS)
+def test_what_fails_for_slices_that_are_done_is_not_done_for_them(f):
+    """They are done at an index behind the end, at a divisor 0, at 0, which can be halved for ever."""
+    numbers = np.array([5, 1, 2, 4, 3])
+    want = [f(int(n)) for n in numbers]
+    got = nt.vmap(f)(numbers)
+    if isinstance(want[0], tuple):
+        for ours, numpys in zip(got, zip(*want, strict=True), strict=True):
+            np.testing.assert_allclose(ours, numpys)
+    else:
+        np.testing.assert_allclose(got, want)
+
+
+# ---- keywords and defaults ------------------------------------------------------------------------------
+
+
 def test_keywords_are_sliced_along_the_first_axis():
     def f(x, *, w):
         return (x * w).sum()
@@ -97,6 +219,20 @@ def test_keywords_are_sliced_along_the_first_axis():
         return nt.vmap(weighted, in_axes=(None,))(x, w=w)
 
     np.testing.assert_allclose(program(W, X), X @ W)
+
+
+@pytest.mark.parametrize("in_axes", [(0, 0), (0, 1), [0, -1], (0, None, 0)])
+def test_an_axis_that_is_named_is_the_callers_whatever_has_a_default(in_axes):
+    """A number has none, though a parameter with a default may be left out."""
+
+    def f(x, scale=2.0, shift=0.0):
+        return x * scale + shift
+
+    given = (X, 3.0, 1.0)[: len(in_axes)]
+    with pytest.raises(nt.NestorError, match="is a number, and has no axis"):
+        nt.vmap(f, in_axes)(*given)
+    with pytest.raises(nt.NestorError, match="is a number, and has no axis"):
+        nt.jit(nt.vmap(f, in_axes))(*given)
 
 
 def test_defaults_and_none_are_no_slices():
