@@ -55,3 +55,58 @@ def test_mlir_opt_accepts_every_program():
         str(lowered(p.text.replace("@f(", f"@{name.replace('-', '_')}("))) for name, p in PROGRAMS.items()
     ]
     mlir_opt("\n".join(texts))
+
+
+INTERLEAVED = """
+func.func @f(%x: memref<4x4xi32>, %y: memref<16xi32>) {{
+  %zero = arith.constant 0 : i32
+  %t = nest.alloc "t" : memref<16xi32>
+  nest.for "z" %z = 0 to 16 {{
+    nest.store "t" %zero, %t[%z] : memref<16xi32>
+  }}
+  nest.for "j" %j = 0 to 4 vectorized(4) {{
+    nest.for "v" %v = 0 to {copies} unrolled {{
+      %a = nest.load %x[%v, %j] : memref<4x4xi32>
+      {body}
+    }}
+  }}
+  nest.for "i" %i = 0 to 16 {{
+    %r = nest.load %t[%i] : memref<16xi32>
+    nest.store "y" %r, %y[%i] : memref<16xi32>
+  }}
+  func.return
+}}"""
+
+STORE = 'nest.store "t" %a, %t[4 * %j + %v] : memref<16xi32>'
+LOADED = """%b = nest.load %t[{index}] : memref<16xi32>
+      %c = arith.addi %a, %b : i32
+      nest.store "t" %c, %t[4 * %j + %v] : memref<16xi32>"""
+
+COPIES = {
+    "four": (4, STORE, True),
+    "two of a pair": (2, 'nest.store "t" %a, %t[2 * %j + %v] : memref<16xi32>', True),
+    "three": (3, 'nest.store "t" %a, %t[3 * %j + %v] : memref<16xi32>', False),
+    "two of four": (2, STORE, False),
+    "backwards": (4, 'nest.store "t" %a, %t[4 * %j - %v + 3] : memref<16xi32>', False),
+    "what the first copy stored": (4, LOADED.format(index="4 * %j"), False),
+    "what the copy before stored": (4, LOADED.format(index="4 * %j + %v floordiv 2"), False),
+    "what is stored over": (4, LOADED.format(index="4 * %j + %v"), False),
+    "some": (4, 'nest.store "t" %a, %t[4 * %j + %v] where (%j + %v >= 2) : memref<16xi32>', False),
+    "twice": (4, f"{STORE}\n{STORE}", False),
+    "sums": (4, 'nest.accumulate "t" add %a, %t[4 * %j + %v] : memref<16xi32>', False),
+    "a sum behind": (4, f'{STORE}\nnest.accumulate "t" add %a, %t[4 * %j] : memref<16xi32>', False),
+    "another store": (4, f'{STORE}\nnest.store "t" %zero, %t[4 * %j] : memref<16xi32>', False),
+}
+"""How many copies there are, what each does, and whether their stores are one of all lanes."""
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_copies_are_stored_together_where_none_sees_it(name):
+    copies, body, together = COPIES[name]
+    text = INTERLEAVED.format(copies=copies, body=body)
+    x = np.arange(3, 19, dtype=np.int32).reshape(4, 4)
+    ours, expected = np.zeros(16, np.int32), np.zeros(16, np.int32)
+    assert run_on_cpu(text, [x, ours])[0] == 0
+    run_nest(next(iter(parse_module(text).ops)), [x, expected])
+    np.testing.assert_array_equal(ours, expected)
+    assert ("vector.store" in str(lowered(text))) == together
