@@ -67,9 +67,8 @@ class Trace(Recording):
             if self.wish is not None:  # also where the function caught it
                 raise self.wish
         for container, held in self._lists:
-            if len(container) != len(held) or any(
-                a is not b for a, b in zip(_held(container), held, strict=True)
-            ):
+            now = _held(container)
+            if len(now) != len(held) or any(a is not b for a, b in zip(now, held, strict=True)):
                 raise self.error(
                     f"a {type(container).__name__} that was passed is changed", "return the new contents"
                 )
@@ -120,7 +119,8 @@ class Trace(Recording):
 
 
 def _held(container: Any) -> list[Any]:
-    return list(container.values()) if isinstance(container, dict) else list(container)
+    """What a list or a dict holds: of a dict the keys, too."""
+    return [*container, *container.values()] if isinstance(container, dict) else list(container)
 
 
 def _user_place() -> SourceLocation | None:

@@ -232,9 +232,37 @@ def test_symbols_do_not_outlive_their_run():
         traced(np.arange(4.0))
 
 
-def test_lists_that_are_passed_are_not_changed():
-    with pytest.raises(NestorError, match="a list that was passed is changed"):
-        nt.trace(lambda x, items: items.append(x))(np.arange(3.0), [np.ones(2)])
+def _put(items, place, value):
+    items[place] = value
+
+
+CHANGES = {
+    "an item more": lambda x, items, named: items.append(x),
+    "an item less": lambda x, items, named: items.pop(),
+    "another item": lambda x, items, named: _put(items, 0, x),
+    "another number": lambda x, items, named: _put(items, 2, items[2] + 1),
+    "another order": lambda x, items, named: items.reverse(),
+    "an item of an item": lambda x, items, named: _put(items[1], 0, x),
+    "a value more": lambda x, items, named: _put(named, "b", x),
+    "a value less": lambda x, items, named: named.pop("a"),
+    "another value": lambda x, items, named: _put(named, "a", x),
+    "another key": lambda x, items, named: _put(named, "c", named.pop("last")),
+    "an item of a value": lambda x, items, named: _put(named["last"], 0, x),
+}
+
+
+@pytest.mark.one_of(1)
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_is_passed_is_not_changed(change):
+    """It would be changed in the run that compiles, and in no call."""
+
+    def traced(x, items, named):
+        CHANGES[change](x, items, named)
+        return x * 2
+
+    given = [np.ones(3), [np.ones(3)], 5], {"a": np.ones(3), "last": [np.ones(3)]}
+    with pytest.raises(NestorError, match=r"a (list|dict) that was passed is changed"):
+        nt.trace(traced)(np.arange(3.0), *given)
 
 
 def test_what_has_no_parameters():

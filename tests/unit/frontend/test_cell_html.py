@@ -115,6 +115,16 @@ def test_two_levels_stand_side_by_side():
     shown(difference)
 
 
+@pytest.mark.parametrize("before", [0, 1, cell_html.MOST_LINES, cell_html.MOST_LINES + 1])
+@pytest.mark.parametrize("after", [0, 1, cell_html.MOST_LINES, cell_html.MOST_LINES + 1])
+def test_of_two_levels_it_is_said_where_one_is_cut(before, after):
+    html = cell_html.of_difference("a\n" * before, "b\n" * after, ("before", "after"))
+    most = max(before, after)
+    cut = f"the first {cell_html.MOST_LINES} of {most} lines"
+    assert (cut in html) == (most > cell_html.MOST_LINES)
+    assert html.count("<tr>") == 1 + min(most, cell_html.MOST_LINES)
+
+
 def test_equal_texts_have_no_marked_rows():
     html = layer.lower(X, W).diff("nt", "nt")._repr_html_()
     assert cell_html._NEW not in html and cell_html._GONE not in html

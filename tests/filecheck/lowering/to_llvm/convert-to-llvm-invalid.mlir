@@ -63,3 +63,27 @@ func.func @instructions(%x: memref<4xf32>, %i: index) {
   memref.prefetch %x[%i], write, locality<0>, instr : memref<4xf32>
   func.return
 }
+
+// -----
+
+func.func @columns_of_its_own() {
+  // expected-error @below {{allocates a buffer that is not row-major: memref<4x4xf32, strided<[1, 4]>>}}
+  %t = memref.alloc() : memref<4x4xf32, strided<[1, 4]>>
+  func.return
+}
+
+// -----
+
+func.func @rows_apart_on_the_stack() {
+  // expected-error @below {{allocates a buffer that is not row-major: memref<4x4xf32, strided<[8, 1]>>}}
+  %t = memref.alloca() : memref<4x4xf32, strided<[8, 1]>>
+  func.return
+}
+
+// -----
+
+func.func @symbols(%n: index) {
+  // expected-error @below {{no translation for the layout of memref<4xf32, affine_map<(d0)[s0] -> ((d0 + s0))>>}}
+  %t = memref.alloc()[%n] : memref<4xf32, affine_map<(d0)[s0] -> (d0 + s0)>>
+  func.return
+}

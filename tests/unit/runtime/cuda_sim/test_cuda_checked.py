@@ -81,8 +81,26 @@ def test_what_no_mode_or_order_is_called_is_refused():
         SimModule(SOURCE, "careful")
     with pytest.raises(NestorError, match="no order 'sideways'"):
         SimModule(SOURCE, "checked", "sideways")
-    with pytest.raises(NestorError, match="no option 'careful'"):
-        parse_options("careful")
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "careful",
+        "Plain",
+        "random=",
+        "random=x",
+        "random=-1",
+        "random=1.5",
+        "forward=2",
+        "mode=plain",
+        "plain random",
+    ],
+)
+def test_a_word_that_is_no_option_is_refused(word):
+    for text in (word, f"checked,{word}", f" {word} , reverse"):
+        with pytest.raises(NestorError, match=f"no option '{word}'"):
+            parse_options(text)
 
 
 def test_options_are_those_of_the_target_or_of_the_environment(monkeypatch):
