@@ -1,0 +1,78 @@
+"""What NumPy refuses for its dtypes is refused: each function of NumPy, of one and of two arrays.
+
+Of the dtypes of a function some are drawn, by its name; slow tests take all.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from itertools import product
+
+import nestor as nt
+import numpy as np
+import pytest
+from sampling import is_sampled
+
+ARRAYS = {
+    "bool": np.array([True, False, True, True]),
+    **{kind: np.arange(1, 5).astype(kind) for kind in ("i1", "i8", "u8", "f4", "f8", "c16")},
+}
+Dtypes = tuple[str, ...]
+
+NOT_OF_ARRAYS = re.compile(
+    r"(save|load|from|test|show|print|set|info|vectorize|memmap|genfromtxt|issubdtype|promote)"
+)
+"""Functions with effects, and of dtypes."""
+
+INDICES = ("choose", "repeat")
+"""They refuse uint64 for what they count by, which Nestor takes: its numbers are the same."""
+
+
+def _functions() -> Iterator[str]:
+    for name in sorted(dir(np)):
+        function = getattr(np, name)
+        if callable(function) and not isinstance(function, type) and not NOT_OF_ARRAYS.match(name):
+            yield name
+
+
+def _refusal(function: Callable, dtypes: Dtypes) -> str:
+    """What NumPy says that has to do with the dtypes; nothing where it computes."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            function(*(ARRAYS[kind].copy() for kind in dtypes))
+    except TypeError as error:
+        is_about_number_of_arguments = re.search(
+            "argument.*(positional|takes|required|missing)|missing", str(error)
+        )
+        return "" if is_about_number_of_arguments else str(error)
+    except Exception:
+        return ""
+    return ""
+
+
+def _refused(name: str) -> list[Dtypes]:
+    every = [*((kind,) for kind in ARRAYS), *product(ARRAYS, ARRAYS)]
+    found = [dtypes for dtypes in every if _refusal(getattr(np, name), dtypes)]
+    return [dtypes for dtypes in found if name not in INDICES or "u8" not in dtypes]
+
+
+REFUSED = {name: refused for name in _functions() if (refused := _refused(name))}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_numpy_refuses_is_refused(name):
+    function, cases = getattr(np, name), REFUSED[name]
+    if is_sampled():
+        cases = random.Random(name).sample(cases, min(4, len(cases)))
+    for dtypes in cases:
+        program = (lambda x: function(x)) if len(dtypes) == 1 else (lambda x, y: function(x, y))
+        with pytest.raises(nt.NestorError):
+            nt.jit(program).lower(*(ARRAYS[kind] for kind in dtypes))
+
+
+def test_there_are_refusals_of_many_functions():
+    assert len(REFUSED) > 150 and sum(map(len, REFUSED.values())) > 3000
