@@ -571,6 +571,84 @@ def test_refused(function, message):
         nt.jit(function)(1.0)
 
 
+class WithNew:
+    def __new__(cls):
+        return object.__new__(cls)
+
+
+class WithDel:
+    def __del__(self):
+        X.sum()
+
+
+class WithSetattr:
+    def __setattr__(self, name, value):
+        object.__setattr__(self, name, value)
+
+
+class WithDelattr:
+    def __delattr__(self, name):
+        object.__delattr__(self, name)
+
+
+class WithGetattribute:
+    def __getattribute__(self, name):
+        return object.__getattribute__(self, name)
+
+
+class OfWithDel(WithDel):
+    pass
+
+
+def made_new(x):
+    WithNew()
+    return x
+
+
+def made_del(x):
+    WithDel()
+    return x
+
+
+def made_setattr(x):
+    WithSetattr()
+    return x
+
+
+def made_delattr(x):
+    WithDelattr()
+    return x
+
+
+def made_getattribute(x):
+    WithGetattribute()
+    return x
+
+
+def made_of_del(x):
+    OfWithDel()
+    return x
+
+
+@pytest.mark.one_of(1)
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        (made_new, "__new__"),
+        (made_del, "__del__"),
+        (made_setattr, "__setattr__"),
+        (made_delattr, "__delattr__"),
+        (made_getattribute, "__getattribute__"),
+        (made_of_del, "__del__"),
+    ],
+)
+def test_objects_that_run_code_of_their_own_are_not_made(function, name):
+    with pytest.raises(
+        nt.UnsupportedError, match=f"making a .* is not supported: it has a {name} of its own"
+    ):
+        nt.jit(function)(1.0)
+
+
 # ---- what is found in classes is looked at again -----------------------------------------------------
 
 
