@@ -10,7 +10,7 @@ What is said of a name is a promise of the caller: a call that breaks it is refu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from operator import index
 from typing import Any
 
@@ -213,16 +213,3 @@ class NamedAxes:
 
 def _shapes(types: Sequence[ArgumentType]) -> str:
     return ", ".join([str(one) for one in types if one.kind == "array"])
-
-
-def dims_in(values: Iterable[Any]) -> dict[str, Dim]:
-    """What `nt.spec`s among the arguments say of their extents."""
-    found: dict[str, Dim] = {}
-    for value in values:
-        for one in getattr(value, "dims", ()):
-            before = found.setdefault(one.name, one)
-            if before != one:
-                raise DTypeError(
-                    f"two things are said of '{one.name}': {before}, and {one}", hint="say the same of both"
-                )
-    return found

@@ -94,6 +94,19 @@ def spec(
         raise DTypeError(str(error), hint=f"one of {', '.join(SHORT_DTYPES)}, or a dtype of NumPy") from None
 
 
+def dims_in(values: Iterable[Any]) -> dict[str, Dim]:
+    """What `nt.spec`s among the arguments say of their extents; an object may have `dims` of another kind."""
+    found: dict[str, Dim] = {}
+    for value in values:
+        for one in value.dims if isinstance(value, Spec) else ():
+            before = found.setdefault(one.name, one)
+            if before != one:
+                raise DTypeError(
+                    f"two things are said of '{one.name}': {before}, and {one}", hint="say the same of both"
+                )
+    return found
+
+
 def _check_extents(extents: Sequence[int | str | Dim | None]) -> None:
     for extent in extents:
         if isinstance(extent, str) and not extent.isidentifier():

@@ -571,6 +571,30 @@ def test_refused(function, message):
         nt.jit(function)(1.0)
 
 
+class Named:
+    """Has attributes that are called as those of arrays and of `nt.spec`s are."""
+
+    def __init__(self, value):
+        for name in (*NAMES, "dims"):
+            setattr(self, name, value)
+        self.scale = 2.0
+
+
+NAMES = [name for name in dir(np.ndarray) if not name.startswith("_")]
+
+
+def scaled_by(x, named):
+    return x * named.scale, named.dims
+
+
+@pytest.mark.one_of(1)
+@pytest.mark.parametrize("value", [2.0, 3, "rows", (4, 5)])
+def test_attributes_may_be_called_as_those_of_arrays(value):
+    scaled, dims = nt.jit(scaled_by)(np.arange(3.0), Named(value))
+    np.testing.assert_array_equal(scaled, np.arange(3.0) * 2)
+    assert dims == value
+
+
 class WithNew:
     def __new__(cls):
         return object.__new__(cls)

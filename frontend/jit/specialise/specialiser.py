@@ -29,10 +29,10 @@ from ...interface.argument_types import (
     without_extents,
 )
 from ...interface.errors import Respecialise, UnsupportedError
-from ...interface.named_extents import NamedAxes, dims_in
+from ...interface.named_extents import NamedAxes
 from ...interface.outside_arrays import NO_INPUTS, Input, Inputs, are_few_integers
 from ...interface.source import source_of
-from ...interface.spec import ScalarSpec
+from ...interface.spec import ScalarSpec, dims_in
 from ...interface.static_values import is_object
 from ..disk import stored_programs as disk
 from . import progress
