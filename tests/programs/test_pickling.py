@@ -534,6 +534,31 @@ def test_a_pullback_keeps_what_it_was_made_at(module):
     np.testing.assert_array_equal(pullback(X)[0], X)
 
 
+def multiplied_on(x):
+    y = x.copy()
+    for _ in range(3):
+        for i in range(1, len(y)):
+            y[i] = y[i] * y[i - 1]
+    return y
+
+
+def doubled_on(x):
+    t = x[1] + 1
+    while t < 10:
+        t = t * 2 + x[1]
+    return t * x
+
+
+@pytest.mark.parametrize("function", [multiplied_on, doubled_on])
+def test_derivatives_travel_whatever_is_remarked_of_them(function):
+    value, forward = nt.linearize(function, X + 1)
+    _, backward = nt.vjp(function, X + 1)
+    assert backward._invocation.program.remarks
+    for program, given in ((forward, X), (backward, value)):
+        again = pickle.loads(pickle.dumps(program))
+        np.testing.assert_array_equal(again(given), program(given))
+
+
 def kinds_of_errors(kind=NestorError):
     """Those of the frontend, whatever else has been imported: each test process has the same."""
     found = [one for sub in kind.__subclasses__() for one in kinds_of_errors(sub)]
