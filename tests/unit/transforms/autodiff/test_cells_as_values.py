@@ -31,13 +31,18 @@ class _Writer:
     def text(self) -> str:
         for _ in range(self.rng.randint(1, 3)):
             self.make_cell()
-            for _ in range(self.rng.randint(1, 4)):
+            for _ in range(self.rng.randint(1, 5)):
                 self.statement(["%i"])
+        for k, cell in enumerate(self.cells):  # what each holds at last
+            loaded = self.result(f"nest.load {cell}[] : {CELL}")
+            last = self.result(f"arith.mulf {loaded}, %tenth : f64") if k % 2 else loaded
+            self.add(f"nest.accumulate add {last}, %y[%i] : memref<{SIZE}xf64>")
         body = "\n".join(self.lines)
         return f"""
 func.func @f(%x: memref<{SIZE}xf64>, %y: memref<{SIZE}xf64>) {{
   %zero = arith.constant 0.0 : f64
   %two = arith.constant 2.0 : f64
+  %tenth = arith.constant 0.1 : f64
   nest.for "i" %i = 0 to {SIZE} {{
 {body}
   }}
@@ -75,7 +80,7 @@ func.func @f(%x: memref<{SIZE}xf64>, %y: memref<{SIZE}xf64>) {{
 
     def domain(self, variables: list[str]) -> str:
         text = ""
-        if self.rng.random() < 0.25:
+        if self.rng.random() < 0.35:
             text += f" where ({self.rng.choice(variables)} >= {self.rng.randint(1, 3)})"
         if self.rng.random() < 0.15:
             text += f" mask {self.result(f'arith.cmpf ogt, {self.value()}, %two : f64')}"
@@ -111,12 +116,10 @@ func.func @f(%x: memref<{SIZE}xf64>, %y: memref<{SIZE}xf64>) {{
         loaded, copy = self.result(f"nest.load {cell}[] : {CELL}"), self.fresh()
         self.add(f'{copy} = nest.alloc "copy{self.count}" : {CELL}')
         self.add(f"nest.store {loaded}, {copy}[] : {CELL}")
-        others, self.cells = self.cells, [copy]
-        if self.rng.random() < 0.3:
-            self.cells = [copy, *others]
         value = self.value()
         self.add(f"nest.accumulate add {value}, {copy}[]{self.domain(variables)} : {CELL}")
-        self.cells = others
+        if self.rng.random() < 0.4:
+            self.statement(variables)  # which may read or change the first one
         back = self.result(f"nest.load {copy}[] : {CELL}")
         self.add(f"nest.store {back}, {cell}[] : {CELL}")
 
