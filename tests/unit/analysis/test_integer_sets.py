@@ -86,7 +86,11 @@ def test_an_example_is_the_value_at_a_solution():
 def test_of_each_choice_one_case_holds():
     for seed in seeds(180):
         drawn = _Random(seed)
-        choices = [[[Row(drawn.terms(), drawn.rng.random() < 0.3)] for _ in range(2)] for _ in range(2)]
+        rng = drawn.rng
+        choices = [
+            [[Row(drawn.terms(), rng.random() < 0.3)] for _ in range(rng.randint(1, 2))]
+            for _ in range(rng.randint(1, 2))
+        ]
         possible = any(
             all(any(all(holds(row, point) for row in case) for case in cases) for cases in choices)
             for point in drawn.points
