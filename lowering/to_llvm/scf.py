@@ -81,6 +81,7 @@ def loop_annotation(b: FunctionBuilder, op: Operation) -> Attribute | None:
 
 
 def _for(b: FunctionBuilder, op: scf.ForOp) -> None:
+    _carried_types(op, op.iter_args)
     lower, upper, step = b.value(op.lb), b.value(op.ub), b.value(op.step)
     unsigned = "unsignedCmp" in op.properties or "unsignedCmp" in op.attributes
     initial = [b.value(v) for v in op.iter_args]
