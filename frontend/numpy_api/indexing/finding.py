@@ -14,7 +14,7 @@ from ...interface.errors import ShapeError
 from ...values.contents import as_view
 from ...values.graph import Graph
 from ...values.selection import indices_of_true, table_of_true
-from ...values.values import Array, Static, Value, extents_of
+from ...values.values import Array, Static, Value, extents_of, is_number
 from ..registry import handles, normal_axis, static
 from ..shapes.joining import flat
 from ..shapes.rearranging import atleast
@@ -51,9 +51,10 @@ def taken(graph: Graph, array: Array, indices: Array, axis: int) -> Value:
 
 @handles(np.compress)
 def compress(graph: Graph, condition: Value, a: Value, axis: Value = NONE, out: Value | None = None) -> Value:
-    condition, a = atleast(graph, condition, 1), atleast(graph, a, 1)
+    condition = condition if is_number(condition) else atleast(graph, condition, 1)
     if len(extents_of(condition)) != 1:
         raise graph.error(ShapeError, "condition must be a 1-d array")
+    a = atleast(graph, a, 1)
     request: Any = static(graph, axis, "axis")
     if request is None:
         a, position = flat(graph, a), 0

@@ -63,7 +63,7 @@ def new_array(graph: Graph, value: Value) -> Value:
 def ix_(graph: Graph, *args: Value) -> Value:
     parts: list[Value] = []
     for k, value in enumerate(args):
-        value = atleast(graph, value, 1)
+        value = value if is_number(value) else atleast(graph, value, 1)
         if len(extents_of(value)) != 1:
             raise graph.error(ShapeError, "Cross index must be 1 dimensional")
         if number_kind(graph, value) == np.dtype(np.bool_):

@@ -148,17 +148,17 @@ def _last_weights(p: Any, q: Any) -> tuple[Any, Any, Any]:
 def trapezoid(y, x=None, dx=1.0, axis=-1):
     """The sum of distances by the means of two values."""
     y = xp.asarray(y)
-    axis = _axis(axis, y.ndim)
+    along = _axis(axis, y.ndim)
     step = dx
     if x is not None:
         x = xp.asarray(x)
         step = xp.diff(x) if x.ndim == 1 else xp.diff(x, axis=axis)
         if x.ndim == 1:
             shape = [1] * y.ndim
-            shape[axis] = -1
+            shape[along] = -1
             step = step.reshape(shape)
-    pairs = y[_along(axis, slice(1, None))] + y[_along(axis, slice(None, -1))]
-    return (step * pairs / 2.0).sum(axis)
+    pairs = y[_along(along, slice(1, None))] + y[_along(along, slice(None, -1))]
+    return (step * pairs / 2.0).sum(axis)  # of the array with more axes, where one is counted from the last
 
 
 # ---- sliding sums -----------------------------------------------------------------------------------

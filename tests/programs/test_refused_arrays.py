@@ -1,10 +1,11 @@
-"""What NumPy refuses for its dtypes is refused: each function of NumPy, of one and of two arrays.
+"""What NumPy refuses for dtypes or shapes is refused: each function of NumPy, of one and of two arrays.
 
-Of the dtypes of a function some are drawn, by its name; slow tests take all.
+Of the cases of a function some are drawn, by its name; slow tests take all.
 """
 
 from __future__ import annotations
 
+import math
 import random
 import re
 import warnings
@@ -72,6 +73,43 @@ def test_what_numpy_refuses_is_refused(name):
         program = (lambda x: function(x)) if len(dtypes) == 1 else (lambda x, y: function(x, y))
         with pytest.raises(nt.NestorError):
             nt.jit(program).lower(*(ARRAYS[kind] for kind in dtypes))
+
+
+SHAPES = ((), (0,), (3,), (4,), (2, 3), (3, 2), (3, 3), (0, 3), (2, 2, 2))
+ERRORS = (ValueError, IndexError, np.linalg.LinAlgError)
+
+BROADCAST = ("polyder", "unwrap")
+"""NumPy computes these in steps, of which one refuses shapes that fit."""
+
+
+def _shaped(shapes: tuple[tuple[int, ...], ...]) -> list[np.ndarray]:
+    return [(np.arange(math.prod(shape)) + 1.5).reshape(shape) for shape in shapes]
+
+
+def _refuses(function: Callable, shapes: tuple[tuple[int, ...], ...]) -> bool:
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            function(*_shaped(shapes))
+    except ERRORS:
+        return True
+    except Exception:
+        return False
+    return False
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", [name for name in _functions() if name not in BROADCAST])
+def test_shapes_that_numpy_refuses_are_refused(name):
+    function, every = getattr(np, name), [*((one,) for one in SHAPES), *product(SHAPES, SHAPES)]
+    cases = [shapes for shapes in every if _refuses(function, shapes)]
+    if is_sampled():
+        cases = random.Random(name).sample(cases, min(2, len(cases)))
+    for shapes in cases:
+        program = (lambda x: function(x)) if len(shapes) == 1 else (lambda x, y: function(x, y))
+        given = _shaped(shapes)
+        with pytest.raises((nt.NestorError, *ERRORS)):
+            nt.jit(program).lower(*given)
+            nt.jit(program)(*given)
 
 
 def test_there_are_refusals_of_many_functions():
