@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ...interface.errors import DTypeError, ShapeError
+from ...interface.errors import DTypeError, ShapeError, UnsupportedError
 from ...values.graph import Graph
 from ...values.numbers import number_kind
 from ...values.promotion import WEAK_DTYPES, result_dtype
-from ...values.values import Static, Value, is_number
+from ...values.values import Static, Value, extents_of, is_number
 from ..registry import handles, static
 
 
@@ -66,9 +66,22 @@ for _function in (
     np.promote_types,
     np.issubdtype,
     np.isdtype,
-    np.min_scalar_type,
     np.typename,
     np.mintypecode,
     np.common_type,
 ):
     _answered(_function)
+
+
+@handles(np.min_scalar_type)
+def min_scalar_type(graph: Graph, a: Value) -> Value:
+    """Of an array its element type; of a number the type depends on which one it is."""
+    if not is_number(a) or isinstance(a, Static):
+        return Static(np.min_scalar_type(static(graph, a, "a number")))
+    if not extents_of(a):
+        raise graph.error(
+            UnsupportedError,
+            "np.min_scalar_type of a number that is computed is not supported: it depends on the number",
+            "take np.result_type, which depends on types alone",
+        )
+    return Static(np.dtype(number_kind(graph, a)))

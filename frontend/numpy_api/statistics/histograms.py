@@ -111,7 +111,8 @@ def histogram(
             density=dense,
         )
     edges = _edges(graph, bins)
-    length = extents_of(edges)[0] - 1
+    points = extents_of(edges)[0]
+    length = Affine(0) if points.known == 0 else points - 1
     counts = call_numpy(
         graph,
         "histogram.counts",

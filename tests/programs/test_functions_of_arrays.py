@@ -1,4 +1,4 @@
-"""What NumPy refuses for dtypes or shapes is refused: each function of NumPy, of one and of two arrays.
+"""Each function of NumPy, of one and of two arrays: what it refuses for dtypes or shapes is refused, what it gives is given.
 
 Of the cases of a function some are drawn, by its name; slow tests take all.
 """
@@ -11,6 +11,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator
 from itertools import product
+from typing import Any
 
 import nestor as nt
 import numpy as np
@@ -35,7 +36,12 @@ INDICES = ("choose", "repeat")
 def _functions() -> Iterator[str]:
     for name in sorted(dir(np)):
         function = getattr(np, name)
-        if callable(function) and not isinstance(function, type) and not NOT_OF_ARRAYS.match(name):
+        if (
+            name[0] != "_"
+            and callable(function)
+            and not isinstance(function, type)
+            and not NOT_OF_ARRAYS.match(name)
+        ):
             yield name
 
 
@@ -110,6 +116,40 @@ def test_shapes_that_numpy_refuses_are_refused(name):
         with pytest.raises((nt.NestorError, *ERRORS)):
             nt.jit(program).lower(*given)
             nt.jit(program)(*given)
+
+
+UNKNOWN_CONTENTS = ("empty", "empty_like")
+
+
+def _agree(ours: Any, numpys: Any) -> None:
+    if isinstance(numpys, tuple | list):
+        assert len(ours) == len(numpys)
+        for one, other in zip(ours, numpys, strict=True):
+            _agree(one, other)
+    elif isinstance(numpys, np.ndarray | np.generic):
+        assert np.shape(ours) == numpys.shape and np.asarray(ours).dtype == numpys.dtype
+        np.testing.assert_allclose(ours, numpys, rtol=1e-10, atol=1e-12)
+    else:
+        assert ours == numpys
+
+
+@pytest.mark.one_of(4)
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", [name for name in _functions() if name not in UNKNOWN_CONTENTS])
+def test_what_is_given_for_shapes_is_numpys_or_refused(name):
+    function, every = getattr(np, name), [*((one,) for one in SHAPES), *product(SHAPES, SHAPES)]
+    for shapes in random.Random(name).sample(every, 8 if is_sampled() else 24):
+        try:
+            with warnings.catch_warnings(action="ignore"):
+                wanted = function(*_shaped(shapes))
+        except Exception:
+            continue
+        program = (lambda x: function(x)) if len(shapes) == 1 else (lambda x, y: function(x, y))
+        try:
+            found = nt.jit(program)(*_shaped(shapes))
+        except nt.NestorError:
+            continue
+        _agree(found, wanted)
 
 
 def test_there_are_refusals_of_many_functions():
