@@ -156,16 +156,10 @@ def draw_online_softmax(rng: random.Random, module: ModuleOp) -> Request | None:
     return None if found is None else Request("online_softmax", found.loops, None, options)
 
 
-def draw_block_exponentials(rng: random.Random, module: ModuleOp) -> Request | None:
+def draw_block_relative(rng: random.Random, module: ModuleOp) -> Request | None:
     found = draw_fuse(rng, module)
     options = {"parts": rng.randint(1, 4)}
-    return None if found is None else Request("block_exponentials", found.loops, None, options)
-
-
-def draw_block_moments(rng: random.Random, module: ModuleOp) -> Request | None:
-    found = draw_fuse(rng, module)
-    options = {"parts": rng.randint(1, 4)}
-    return None if found is None else Request("block_moments", found.loops, None, options)
+    return None if found is None else Request("block_relative", found.loops, None, options)
 
 
 def draw_reverse_compute_at(rng: random.Random, module: ModuleOp) -> Request | None:

@@ -56,8 +56,7 @@ from primitive_loops import (
     can_decompose,
     computes_a_part,
     draw_beside,
-    draw_block_exponentials,
-    draw_block_moments,
+    draw_block_relative,
     draw_distribute,
     draw_flatten,
     draw_fuse,
@@ -318,17 +317,14 @@ PRIMITIVES: dict[str, Primitive] = {
     "block_scan": Primitive(
         of_loop("block_scan", accumulates, factor=(1, 2, 3, 4)), copies=True, weight=4, families=("running",)
     ),
-    "block_exponentials": Primitive(
-        draw_block_exponentials,
-        checks=("transforms.nest.reductions.block_exponentials:exponentials_plan",),
+    "block_relative": Primitive(
+        draw_block_relative,
+        checks=(
+            "transforms.nest.reductions.block_relative:_check_reads",
+            "transforms.nest.reductions.block_relative:_check_subtracted",
+        ),
         copies=True,
-        harmless="refused is what is no maximum with exponentials less it, which random programs are not",
-    ),
-    "block_moments": Primitive(
-        draw_block_moments,
-        checks=("transforms.nest.reductions.block_moments:moments_plan",),
-        copies=True,
-        harmless="refused is what is no sum with the squares around a mean, which random programs are not",
+        families=("relative",),
     ),
     "decompose_reduction": Primitive(
         of_loop("decompose_reduction", can_decompose),

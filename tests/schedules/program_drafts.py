@@ -39,6 +39,8 @@ class Buffer:
 class Program:
     """A function `@f`. `least` is the smallest value of each unknown extent; `rounds`: elements are no integers.
 
+    `tolerance`: how far results may be apart, in parts of themselves and of 1, where exact numbers are not to be had.
+
     `is_named`: the program says which unknown extents are equal. Where it does not, a buffer may be larger than the
     one whose extent is in the bounds of loops.
     """
@@ -49,6 +51,7 @@ class Program:
     least: dict[str, int]
     rounds: bool = False
     is_named: bool = True
+    tolerance: float = 0.0
 
     def arguments(self, seed: int, longest: int = MOST) -> list[np.ndarray]:
         """Arrays for one run; unknown extents (up to `longest`) and elements follow from the seed."""
@@ -126,6 +129,7 @@ class Draft:
         self.element = rng.choice(elements)
         self.is_named = rng.random() < 0.5
         self.rounds = False
+        self.tolerance = 0.0
         self.buffers: list[Buffer] = []
         self.types: dict[str, str] = {}
         self.extents: dict[str, Extent] = {}
@@ -224,6 +228,11 @@ class Draft:
         self.emit(f"{value} = arith.{name} {a}, {b} : {self.element}")
         return value
 
+    def exponential(self, a: str) -> str:
+        value = self.fresh()
+        self.emit(f"{value} = math.exp {a} : {self.element}")
+        return value
+
     def any_op(self, a: str, b: str) -> str:
         return self.op(self.rng.choice(("add", "sub", "add", "max", "mul")), a, b)
 
@@ -303,7 +312,8 @@ class Draft:
             b, axis = sources[e.name]
             head.append(f"%{e.name} = memref.dim %{b.name}, %c{axis} : {self.types[b.name]}")
         text = "\n".join(_indented([*head, *self.lines, "func.return", "}"]))
-        return Program(self.family, text, tuple(self.buffers), least, self.rounds, self.is_named)
+        buffers = tuple(self.buffers)
+        return Program(self.family, text, buffers, least, self.rounds, self.is_named, self.tolerance)
 
     def _parameter(self, buffer: Buffer) -> str:
         attributes = []

@@ -15,7 +15,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 
-from program_drafts import DTYPES, MOST, Draft, Program, shifted
+from program_drafts import DTYPES, MOST, Draft, Extent, Program, shifted
 from program_stages import epilogue, kernel, scatter, scratch, tiles, window
 
 
@@ -213,6 +213,49 @@ _TOGETHER = {
     "last": (_last, (0, 0), True),
 }
 """What is written, the identity, and whether it runs in order only."""
+
+
+def relative(d: Draft) -> None:
+    """A sum or an extreme, and the sum of powers or exponentials of differences from a number, of all or of columns.
+
+    Of some, what the second nest reads is written in between, or what is subtracted is another one for each row.
+    """
+    d.rounds, d.tolerance = True, 1e-3 if d.element == "f32" else 1e-9
+    n, m = (Extent(name, d.rng.choice(sizes)) for name, sizes in (("n", (4, 5, 6, 8, 12)), ("m", (1, 2, 3))))
+    of_columns, combiner = d.maybe(0.4), d.rng.choice(("add", "add", "maximum", "minimum"))
+    is_changed, is_moving, stores = d.maybe(0.15), d.maybe(0.15), d.maybe(0.3)
+    kept = [m] if of_columns else []
+    d.buffer("x", n, m, role="inout" if is_changed else "in")
+    d.buffer("c", n if is_moving else m)
+    d.buffer("s", *kept, role="inout")
+    d.buffer("q", *kept, role="inout")
+    if stores:
+        d.buffer("y", n, m, role="out")
+    with d.nest([("i", n), ("j", m)], plain=1.0) as v:
+        index = v["j"] if of_columns else ""
+        d.accumulate(combiner, d.load("x", f"{v['i']}, {v['j']}"), "s", index)
+    if is_changed:
+        d.store("%two", "x", "1, 0")
+    with d.nest([("i", n), ("j", m)], plain=1.0) as v:
+        index = v["j"] if of_columns else ""
+        if is_moving:
+            base = d.load("c", v["i"])
+        elif of_columns or combiner != "add":
+            base = d.load(*d.rng.choice((("s", index), ("c", v["j"] if of_columns else "0"))))
+        else:
+            base = d.load("c", "0")
+        sides = [d.load("x", f"{v['i']}, {v['j']}"), base]
+        is_turned = d.maybe(0.3) if combiner == "add" else (combiner == "minimum") != d.maybe(0.1)
+        difference = d.op("sub", *sides[:: -1 if is_turned else 1])
+        value = difference
+        if combiner == "add" and not d.maybe(0.1):
+            for _ in range(d.rng.randint(0, 3)):
+                value = d.op("mul", value, difference)
+        else:
+            value = d.exponential(d.op("mul", value, "%two") if d.maybe(0.3) else value)
+        if stores:
+            d.store(value, "y", f"{v['i']}, {v['j']}")
+        d.accumulate("add", value, "q", index)
 
 
 def blocked(d: Draft) -> None:
@@ -446,6 +489,7 @@ FAMILIES: dict[str, tuple[Callable[[Draft], None], Sequence[str]]] = {
     "reduction": (reduction, tuple(DTYPES)),
     "blocked": (blocked, INTEGERS),
     "tuples": (tuples, tuple(DTYPES)),
+    "relative": (relative, ("f64", "f32")),
     "stencil": (stencil, tuple(DTYPES)),
     "blur": (blur, tuple(DTYPES)),
     "matmul": (matmul, tuple(DTYPES)),
@@ -467,7 +511,7 @@ FAMILIES: dict[str, tuple[Callable[[Draft], None], Sequence[str]]] = {
 """A family, and its element types; values of repeated updates may grow beyond what floats hold exactly."""
 
 
-USUAL = tuple(name for name in FAMILIES if name not in ("tiles", "scatter", "tuples"))
+USUAL = tuple(name for name in FAMILIES if name not in ("tiles", "scatter", "tuples", "relative"))
 """Those that are drawn where none is asked for: the others give most primitives little."""
 
 

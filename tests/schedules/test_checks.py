@@ -30,8 +30,6 @@ from nestor.transforms.nest.memory.prefetch import prefetch
 from nestor.transforms.nest.memory.set_memory import set_memory
 from nestor.transforms.nest.memory.stage_factors import stage_factors
 from nestor.transforms.nest.memory.stream import stream
-from nestor.transforms.nest.reductions.block_exponentials import block_exponentials
-from nestor.transforms.nest.reductions.block_moments import block_moments
 from nestor.transforms.nest.reductions.online_softmax import online_softmax
 from nestor.transforms.registry import load_pass
 from parsed import parse_module
@@ -217,20 +215,6 @@ NO_RESULT = {
         "transforms.nest.memory.stage_factors:why_not_space",
         KeyError,
         "fast",
-    ),
-    "block_exponentials": Case(
-        PRODUCTS,
-        lambda m: block_exponentials(_i(m), _i(m), 2),
-        "transforms.nest.reductions.block_exponentials:exponentials_plan",
-        AttributeError,
-        "'difference'",
-    ),
-    "block_moments": Case(
-        PRODUCTS,
-        lambda m: block_moments(_i(m), _i(m), 2),
-        "transforms.nest.reductions.block_moments:moments_plan",
-        AttributeError,
-        "'squares'",
     ),
     "online_softmax": Case(
         PRODUCTS,

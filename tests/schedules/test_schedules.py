@@ -27,8 +27,6 @@ from xdsl.dialects.builtin import ModuleOp
 
 NEVER_LEGAL = {
     "online_softmax": "a softmax and its product are drawn by no chance; see test_cuda_attention.py",
-    "block_exponentials": "a maximum and exponentials less it are drawn by no chance; see test_nest_block_exponentials.py",
-    "block_moments": "a mean and the squares around it are drawn by no chance; see test_nest_block_moments.py",
 }
 """Primitives that random programs give no occasion for."""
 
@@ -38,8 +36,6 @@ RARE = {"lift": "legal in one schedule of a hundred; test_tuples.py has it more 
 LIT = Path(__file__).resolve().parents[1] / "filecheck/transforms/nest/reductions"
 OCCASIONS = {
     "online_softmax": (LIT / "nest-online-softmax.mlir", "@attention(", "i"),
-    "block_exponentials": (LIT / "nest-block-exponentials.mlir", "@plain(", "i"),
-    "block_moments": (LIT / "nest-block-moments.mlir", "@plain(", "i"),
 }
 """Of each of them a test whose first program gives one, what it is called, and its loop."""
 

@@ -112,7 +112,7 @@ Where a row or a column is longer than what a block keeps, of f32:
 | program | what is done | kernels | moved |
 |---|---|---|---|
 | batch norm in training, up to 1024 rows | a block has its columns from the sums to the result | 1 | 1.00 |
-| batch norm in training, 4096 x 256 | sums, squares of parts, all parts, the result (`column_moments.py`) | 3 | 1.59 |
+| batch norm in training, 4096 x 256 | sums, squares of parts, all parts, the result (`long_columns.py`) | 3 | 1.59 |
 | mean and variance of columns, 4096 x 256 | sums and squares of parts, all parts | 2 | 1.19 |
 | layer norm, softmax, up to 32768 | a block has a row, in registers (`cuda/row_programs.py`) | 1 | 1.00 |
 | softmax, 64 x 65536 | a block has a row, and passes over it thrice | 1 | 1.50 |

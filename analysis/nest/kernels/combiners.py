@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     AnyFloat,
     ArrayAttr,
+    BFloat16Type,
     DenseIntOrFPElementsAttr,
+    Float16Type,
+    Float32Type,
+    Float64Type,
     FloatAttr,
     IntegerAttr,
     IntegerType,
@@ -36,6 +42,12 @@ _INT_OPS: dict[str, type[Operation]] = {
     "or": arith.OrIOp,
     "xor": arith.XOrIOp,
 }
+_LARGEST: dict[type[Attribute], float] = {
+    Float16Type: 65504.0,
+    BFloat16Type: (2 - 2.0**-7) * 2.0**127,
+    Float32Type: (2 - 2.0**-23) * 2.0**127,
+    Float64Type: sys.float_info.max,
+}
 VECTOR_KINDS = {"maximum": "maximumf", "minimum": "minimumf"}
 """The combining kind of `vector.reduction` where it has another name."""
 
@@ -58,6 +70,11 @@ def identity(name: str, element: Attribute) -> FloatAttr | IntegerAttr:
     smallest, largest = -(1 << (width - 1)), (1 << (width - 1)) - 1
     value = {"mul": 1, "maxsi": smallest, "minsi": largest, "and": -1, "minui": -1}.get(name, 0)
     return IntegerAttr(value, element)
+
+
+def largest_finite(element: AnyFloat) -> FloatAttr:
+    """The largest finite number of a type."""
+    return FloatAttr(_LARGEST[type(element)], element)
 
 
 def zero(type_: Attribute) -> Attribute:

@@ -194,17 +194,13 @@ class StepMethods:
             """Let each element gather what a loop adds to elements around its iteration."""
             ...
 
-        def block_moments(self, sums: Place, squares: Place, parts: Integer) -> tuple[Handle, Handle, Handle]:
-            """Compute a sum and the squares around its mean, part by part."""
-            ...
-
-        def block_exponentials(
+        def block_relative(
             self,
-            maxima: Place,
+            bases: Place,
             sums: Place,
             parts: Integer,
         ) -> tuple[Handle, Handle, Handle, Handle]:
-            """Compute a maximum, and the sum of the exponentials of the differences from it, part by part."""
+            """Compute a reduction, and a sum of functions of the differences from its result, part by part."""
             ...
 
         def tree_reduce(self, loop: Place) -> Handle:

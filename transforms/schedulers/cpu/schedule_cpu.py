@@ -90,9 +90,9 @@ def _schedule_nests(function: FuncOp, machine: Machine) -> None:
             optional(partial(lift_tuples, function, machine.steps, machine.cpu.l2_bytes))
         optional(partial(schedule_sums_of_products, function, machine))
         if has_big_arrays(function, machine.cpu):
-            from .moments import do_moments_in_parts
+            from .relative_sums import do_relative_sums_in_parts
 
-            optional(partial(do_moments_in_parts, function, machine.cpu, machine.steps))
+            optional(partial(do_relative_sums_in_parts, function, machine.cpu, machine.steps))
         nests = in_turn(outermost_loops(function))
     for nest in nests:
         optional(partial(schedule, nest, machine))

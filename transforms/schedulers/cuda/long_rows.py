@@ -12,26 +12,23 @@
 
 Each is a kernel. A block for each row would leave most of a GPU idle, where there are fewer rows than it has processors:
 what launches cost is little against that. A part is a few accesses of each thread of a block (nest-privatise, cyclic: a
-block goes round where there are more than `BLOCKS` parts of all rows). A mean and the squares around it are one kernel
-(nest-block-moments), and so are a maximum and the exponentials of the differences from it
-(nest-block-exponentials): it keeps its part in
-registers, where there are parts of one size; of others, only exponentials are combined, and the part is read twice,
-the second time from a cache. Other passes are kernels of their own. How many parts there are depends on extents alone, as
-do the bits of a result.
+block goes round where there are more than `BLOCKS` parts of all rows). A reduction and the sum relative to it are one
+kernel (nest-block-relative: a mean and the squares around it, a maximum and the exponentials of the differences from it):
+it keeps its part in registers, where there are parts of one size; of others, only exponentials are combined, and the part
+is read twice, the second time from a cache. Other passes are kernels of their own. How many parts there are depends on
+extents alone, as do the bits of a result.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import pairwise
 from typing import TypeAlias
 
 from ....analysis.machine import Gpu
 from ....analysis.nest.kernels.barriers import change_with_places
 from ....analysis.nest.loop_structure import enclosing_function
-from ....analysis.nest.values.moment_pairs import moment_pairs
+from ....analysis.nest.values.relative_pairs import is_extreme, relative_pairs
 from ....analysis.nest.values.trip_counts import extent_of
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import LANES, AllocOp, ForOp, StoreOp
@@ -42,8 +39,7 @@ from ...nest.loops.fuse import fuse
 from ...nest.loops.normalise import remove_unit_loop, why_not_remove_unit_loop
 from ...nest.loops.split import split
 from ...nest.memory.cache_write import cache_write
-from ...nest.reductions.block_exponentials import block_exponentials, why_not_block_exponentials
-from ...nest.reductions.block_moments import block_moments
+from ...nest.reductions.block_relative import block_relative, why_not_block_relative
 from ...nest.reductions.privatise import privatise
 from ...nest.rewrite.steps import UNRECORDED, Steps
 from ...nest.rewrite.trials import trial
@@ -73,12 +69,7 @@ def share_long_rows(band: list[ForOp], block: int, gpu: Gpu, steps: Steps) -> li
     if not rows or length is None or rows > FEW or length < LONG:
         return []
     most = max(1, BLOCKS * gpu.wave // rows)
-    for way in (
-        (_moments_in_parts, True),
-        (_exponentials_in_parts, True),
-        (_exponentials_in_parts, False),
-        None,
-    ):
+    for way in (True, False, None):
         try:
             trial(partial(_try, most, block, way), row)
         except NestorError:
@@ -99,8 +90,8 @@ class Pairs:
     """The loop that a later pass is in, with what is computed for it."""
 
 
-Way: TypeAlias = "tuple[Callable[[ForOp, int, int, int, bool, Steps], Pairs], bool] | None"
-"""How passes are combined, and whether their part stays in registers; None where each is by itself."""
+Way: TypeAlias = bool | None
+"""Whether the part of passes that are combined stays in registers; None where each is by itself."""
 
 
 def _try(most: int, block: int, way: Way, row: ForOp) -> None:
@@ -112,7 +103,7 @@ def _share(most: int, block: int, way: Way, row: ForOp, steps: Steps) -> list[Fo
     width, warps = width_of(bands_in(row)), max(1, block // LANES)
     chunk = warps * LANES * width * ROUNDS
     passes = [Pass(flatten_neighbours(band, steps)) for band in bands_in(row)]
-    pairs = Pairs() if way is None else way[0](row, most, chunk, width, way[1], steps)
+    pairs = Pairs() if way is None else _pairs_in_parts(row, most, chunk, width, way, steps)
     taken = pairs.parts.keys() | pairs.seconds | pairs.fused.keys()
     shared = {
         one.band[0]: _in_parts(one, most, chunk, steps)
@@ -124,7 +115,7 @@ def _share(most: int, block: int, way: Way, row: ForOp, steps: Steps) -> list[Fo
     for part in [*shared.values(), *pairs.parts.values()]:
         nest = part.parent_op()
         assert isinstance(nest, ForOp)
-        is_kept = part not in shared.values() and way is not None and way[1]
+        is_kept = part not in shared.values() and bool(way)
         _own_variables(nest, part, steps)
         Rows([nest, part], Team(warps, 1, is_kept, width), steps).run()
     return [nest for nest in nests if nest.kind == "serial"]
@@ -140,41 +131,26 @@ def _own_variables(nest: ForOp, part: ForOp, steps: Steps) -> None:
         make_perfect(nest, steps)
 
 
-def _moments_in_parts(row: ForOp, most: int, chunk: int, width: int, is_kept: bool, steps: Steps) -> Pairs:
-    """Sums with the squares around their means, in parts of one size."""
-    found = Pairs()
-    for sums, squares in list(moment_pairs(row.body.block)):
-        parts = _equal_parts(extent_of(sums) or 0, most, chunk, width) if is_kept else None
-        if parts is not None:
-            found.parts[sums] = steps.do(block_moments, sums, squares, parts=parts)[0]
-            found.seconds.add(squares)
-    if not found.parts:
-        raise NestorError("there are no sums with squares around their means whose parts have one size")
-    return found
-
-
-def _exponentials_in_parts(
-    row: ForOp, most: int, chunk: int, width: int, is_kept: bool, steps: Steps
-) -> Pairs:
-    """Maxima with the sums of the exponentials less them; what these store goes to the pass that goes on with it."""
+def _pairs_in_parts(row: ForOp, most: int, chunk: int, width: int, is_kept: bool, steps: Steps) -> Pairs:
+    """Reductions with the sums relative to them; what these store goes to the pass that goes on with it."""
     found = Pairs()
     loops = [op for op in row.body.block.ops if isinstance(op, ForOp)]
-    for maxima, sums in pairwise(loops):
-        extent = extent_of(maxima) or 0
+    for bases, sums in list(relative_pairs(row.body.block)):
+        extent = extent_of(bases) or 0
         parts = _equal_parts(extent, most, chunk, width)
         if not is_kept:
             parts = min(max(1, extent // chunk), most)
-        if maxima in found.seconds or parts is None:
+        if parts is None or not (is_kept or is_extreme(bases)):
             continue
-        if why_not_block_exponentials(maxima, sums, parts) is not None:
+        if why_not_block_relative(bases, sums, parts) is not None:
             continue
-        found.parts[maxima], _, _, rest = steps.do(block_exponentials, maxima, sums, parts=parts)
+        found.parts[bases], _, _, rest = steps.do(block_relative, bases, sums, parts=parts)
         found.seconds.add(sums)
         following = loops.index(sums) + 1
         if rest is not None and following < len(loops):
             found.fused[loops[following]] = steps.do(fuse, rest, loops[following])
     if not found.parts:
-        raise NestorError("there are no maxima with exponentials")
+        raise NestorError("there are no reductions with sums relative to them")
     return found
 
 

@@ -20,8 +20,8 @@
 
 Before that, elementwise nests are made fewer (kernels.py): each nest is a kernel.
 
-Sums of short columns and what is computed with them become one kernel (column_programs.py). Sums of long ones and the
-squares around their means are combined, part by part (column_moments.py).
+Sums of short columns and what is computed with them become one kernel (column_programs.py). Reductions of long ones and
+sums relative to their results are combined, part by part (long_columns.py).
 
 Products of matrices, convolutions and attention take the nests before and after them along: tiles of sums in
 registers (sum_tiles.py; with tensor cores cuda/tensor_cores.py). So do reductions over windows: pooling, and
@@ -81,7 +81,6 @@ from ..patterns.tuples import has_tuples, lift_tuples
 from ..refusals import never_refused, optional, unless_refused
 from ..strategies import Strategy, first_of
 from .attention import schedule_attention
-from .column_moments import schedule_column_moments
 from .column_programs import schedule_column_programs
 from .column_sums import bind_columns
 from .convolutions import schedule_convolution
@@ -104,6 +103,7 @@ from .grid import (
     why_not_guarded,
 )
 from .kernels import segment
+from .long_columns import schedule_long_columns
 from .long_rows import share_long_rows
 from .pointwise import bind_pointwise
 from .pooling import schedule_windows
@@ -141,7 +141,7 @@ def _schedule_function(function: FuncOp, block: int, steps: Steps, gpu: Gpu) -> 
         if nest.parent is None or not isinstance(nest, ForOp) or is_scheduled(nest):
             continue
         first_of(SUMS, nest.label, Nest(nest, block, gpu, steps))
-    optional(lambda: schedule_column_moments(function, gpu, steps))
+    optional(lambda: schedule_long_columns(function, gpu, steps))
     optional(lambda: schedule_column_programs(function, gpu, steps))
     for nest in in_turn(units(function.body.block)):
         if nest.parent is not None:

@@ -66,8 +66,7 @@ FROM_ZERO = {
 
 FIXED_EXTENT = {
     "rfactor": "the loop has a constant extent, that of its accumulators; a symbolic one is refused",
-    "block_exponentials": "each part has terms, whose number is known; a symbolic extent is refused",
-    "block_moments": "each part has as many terms, whose number is known; a symbolic extent is refused",
+    "block_relative": "each part has terms, whose number is known; a symbolic extent is refused",
     "beside": "the loops have known iterations, which their bounds are made of",
     "absorb": "the loop runs once; one that may run more often, or not at all, is refused",
 }
