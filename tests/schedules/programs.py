@@ -223,7 +223,7 @@ def relative(d: Draft) -> None:
     d.rounds, d.tolerance = True, 1e-3 if d.element == "f32" else 1e-9
     n, m = (Extent(name, d.rng.choice(sizes)) for name, sizes in (("n", (4, 5, 6, 8, 12)), ("m", (1, 2, 3))))
     of_columns, combiner = d.maybe(0.4), d.rng.choice(("add", "add", "maximum", "minimum"))
-    is_changed, is_moving, stores = d.maybe(0.15), d.maybe(0.15), d.maybe(0.3)
+    is_changed, is_moving, stores = d.maybe(0.1), d.maybe(0.1), d.maybe(0.3)
     kept = [m] if of_columns else []
     d.buffer("x", n, m, role="inout" if is_changed else "in")
     d.buffer("c", n if is_moving else m)
