@@ -122,10 +122,8 @@ def sizes_before(sizes: Sequence[SSAValue], loop: ForOp) -> list[SSAValue]:
     assert block is not None
     found = []
     for size in sizes:
-        is_moved = not is_defined_outside(size, loop)
-        if is_moved:
-            _move(size, loop)
-        if is_moved and not is_never_negative(AffineList.of(size), loop):
+        _move(size, loop)
+        if not is_never_negative(AffineList.of(size), loop):  # it may be where the loop does not run
             size = at_least_zero(size, loop)
         found.append(size)
     return found

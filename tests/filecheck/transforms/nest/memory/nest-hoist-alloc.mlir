@@ -1,6 +1,7 @@
 // A buffer made in each iteration is made once, before the loop; what its extent is computed with moves along.
 // RUN: opt-tool %s -p 'nest-hoist-alloc{buffer=u loop=i func=symbolic}' | filecheck %s
 // RUN: opt-tool %s -p 'nest-hoist-alloc{buffer=t loop=p func=two_loops}' | filecheck %s --check-prefix=TWO
+// RUN: opt-tool %s -p 'nest-hoist-alloc{buffer=u loop=i func=never}' | filecheck %s --check-prefix=NEVER
 
 // CHECK-LABEL: func.func @symbolic
 // CHECK: %[[M:.*]] = arith.subi %n, %two : index
@@ -46,6 +47,24 @@ func.func @two_loops(%x: memref<64xf32>, %y: memref<64xf32>) {
         nest.store "y" %b, %y[8 * %o + %p] : memref<64xf32>
       }
     }
+  }
+  func.return
+}
+
+// Where the loop does not run, an extent that is known before it may be negative.
+// NEVER-LABEL: func.func @never
+// NEVER: %[[SIZE:.*]] = arith.maxsi %m, {{%\S+}} : index
+// NEVER-NEXT: nest.alloc "u"(%[[SIZE]]) : memref<?xf32>
+// NEVER-NEXT: nest.for "i" %i = 0 to %n - 2
+func.func @never(%n: index, %x: memref<?xf32>, %y: memref<?xf32>) {
+  %two = arith.constant 2 : index
+  %m = arith.subi %n, %two : index
+  nest.for "i" %i = 0 to %n - 2 {
+    %u = nest.alloc "u"(%m) : memref<?xf32>
+    %a = nest.load %x[%i + 2] : memref<?xf32>
+    nest.store "u" %a, %u[%i] : memref<?xf32>
+    %b = nest.load %u[%i] : memref<?xf32>
+    nest.store "y" %b, %y[%i] : memref<?xf32>
   }
   func.return
 }
