@@ -42,7 +42,7 @@ ORDERS = (1, 2, 3, 4)
 LONGEST = 12
 """Extents with which a refusal that seems to be harmless is tried again."""
 
-FIXED = ("affine", "relative")
+FIXED = ("affine", "relative", "attention")
 """Families whose programs leave their buffers when extents are larger than `MOST`."""
 
 MOST_THREADS = 128

@@ -139,27 +139,26 @@ def draw_fuse(rng: random.Random, module: ModuleOp) -> Request | None:
     return _draw_neighbours(rng, module, "fuse")
 
 
-def _draw_neighbours(rng: random.Random, module: ModuleOp, name: str) -> Request | None:
+def _draw_neighbours(
+    rng: random.Random, module: ModuleOp, name: str, least: int = 1, **options: int
+) -> Request | None:
+    """Loops that follow each other, with at least so many loops in their nests."""
     pairs = []
     for loop in program_loops(module):
         following = loop.next_op
         while following is not None and not isinstance(following, ForOp):
             following = following.next_op
-        if isinstance(following, ForOp):
+        if isinstance(following, ForOp) and min(len(loops_in(loop)), len(loops_in(following))) >= least:
             pairs.append((loop.label, following.label))
-    return Request(name, rng.choice(pairs)) if pairs else None
+    return Request(name, rng.choice(pairs), None, options) if pairs else None
 
 
 def draw_online_softmax(rng: random.Random, module: ModuleOp) -> Request | None:
-    found = draw_fuse(rng, module)
-    options = {"factor": rng.randint(1, 4)}
-    return None if found is None else Request("online_softmax", found.loops, None, options)
+    return _draw_neighbours(rng, module, "online_softmax", least=3, factor=rng.randint(1, 4))
 
 
 def draw_block_relative(rng: random.Random, module: ModuleOp) -> Request | None:
-    found = draw_fuse(rng, module)
-    options = {"parts": rng.randint(1, 4)}
-    return None if found is None else Request("block_relative", found.loops, None, options)
+    return _draw_neighbours(rng, module, "block_relative", parts=rng.randint(1, 4))
 
 
 def draw_reverse_compute_at(rng: random.Random, module: ModuleOp) -> Request | None:

@@ -335,9 +335,9 @@ PRIMITIVES: dict[str, Primitive] = {
     ),
     "online_softmax": Primitive(
         draw_online_softmax,
-        checks=("transforms.nest.reductions.online_softmax:online_plan",),
+        checks=("transforms.nest.reductions.online_softmax_plan:_check_order",),
         copies=True,
-        harmless="refused is what is no softmax of rows with its product, which random programs are not",
+        families=("attention",),
     ),
     "scatter_to_gather": Primitive(
         draw_scatter,

@@ -258,6 +258,51 @@ def relative(d: Draft) -> None:
         d.accumulate("add", value, "q", index)
 
 
+def attention(d: Draft) -> None:
+    """A softmax of rows of scores, and the sums of its products with columns.
+
+    Of some, what the product reads is written before it, or the scores are read again behind it.
+    """
+    d.rounds, d.tolerance = True, 1e-3 if d.element == "f32" else 1e-9
+    n, m, k = (Extent(name, d.rng.randint(1, most)) for name, most in (("n", 4), ("m", 7), ("k", 3)))
+    is_changed, is_read, is_apart = d.maybe(0.1), d.maybe(0.1), d.maybe(0.3)
+    d.buffer("x", n, m)
+    d.buffer("v", m, k, role="inout" if is_changed else "in")
+    d.buffer("y", n, k, role="inout")
+    if is_read:
+        d.buffer("z", n, m, role="out")
+    d.local("t", n, m)
+    if not is_apart:
+        with d.nest([("i", n), ("j", m)], plain=1.0) as u:
+            index = f"{u['i']}, {u['j']}"
+            d.store(d.op("mul", d.load("x", index), "%two"), "t", index)
+    infinity = "0xFF800000" if d.element == "f32" else "0xFFF0000000000000"
+    d.emit(f"%least = arith.constant {infinity} : {d.element}")
+    with d.over("i", n, plain=1.0) as i:
+        d.local("largest")
+        d.store("%least", "largest", "")
+        with d.over("j", m, plain=1.0) as j:
+            d.accumulate("maximum", d.load("x" if is_apart else "t", f"{i}, {j}"), "largest", "")
+        d.local("sum")
+        d.store("%zero", "sum", "")
+        with d.over("j", m, plain=1.0) as j:
+            score = d.load("x" if is_apart else "t", f"{i}, {j}")
+            value = d.exponential(d.op("sub", score, d.load("largest", "")))
+            d.store(value, "t", f"{i}, {j}")
+            d.accumulate("add", value, "sum", "")
+        with d.over("j", m, plain=1.0) as j:
+            d.store(d.op("div", d.load("t", f"{i}, {j}"), d.load("sum", "")), "t", f"{i}, {j}")
+    if is_changed:
+        d.store("%two", "v", "0, 0")
+    with d.nest(d.shuffled(("i", n), ("j", m), ("l", k)), plain=1.0) as u:
+        factors = d.load("t", f"{u['i']}, {u['j']}"), d.load("v", f"{u['j']}, {u['l']}")
+        d.accumulate("add", d.op("mul", *factors), "y", f"{u['i']}, {u['l']}")
+    if is_read:
+        with d.nest([("i", n), ("j", m)], plain=1.0) as u:
+            index = f"{u['i']}, {u['j']}"
+            d.store(d.load("t", index), "z", index)
+
+
 def blocked(d: Draft) -> None:
     """A sum in blocks of constant size, of everything or of each row, as a split leaves it."""
     n, m = d.extent("n"), d.extent("m")
@@ -490,6 +535,7 @@ FAMILIES: dict[str, tuple[Callable[[Draft], None], Sequence[str]]] = {
     "blocked": (blocked, INTEGERS),
     "tuples": (tuples, tuple(DTYPES)),
     "relative": (relative, ("f64", "f32")),
+    "attention": (attention, ("f64", "f32")),
     "stencil": (stencil, tuple(DTYPES)),
     "blur": (blur, tuple(DTYPES)),
     "matmul": (matmul, tuple(DTYPES)),
@@ -511,7 +557,9 @@ FAMILIES: dict[str, tuple[Callable[[Draft], None], Sequence[str]]] = {
 """A family, and its element types; values of repeated updates may grow beyond what floats hold exactly."""
 
 
-USUAL = tuple(name for name in FAMILIES if name not in ("tiles", "scatter", "tuples", "relative"))
+USUAL = tuple(
+    name for name in FAMILIES if name not in ("tiles", "scatter", "tuples", "relative", "attention")
+)
 """Those that are drawn where none is asked for: the others give most primitives little."""
 
 

@@ -43,7 +43,8 @@ def disagreement(program: Program, module: ModuleOp, arguments: range) -> str | 
     for seed, before, defined in reference._runs:
         for order in (1, 2):
             try:
-                found = difference(before, runner.run(program.arguments(seed), order), defined)
+                after = runner.run(program.arguments(seed), order)
+                found = difference(before, after, defined, program.tolerance)
             except TrapError as trap:
                 found = str(trap)
             if found is not None:

@@ -30,7 +30,6 @@ from nestor.transforms.nest.memory.prefetch import prefetch
 from nestor.transforms.nest.memory.set_memory import set_memory
 from nestor.transforms.nest.memory.stage_factors import stage_factors
 from nestor.transforms.nest.memory.stream import stream
-from nestor.transforms.nest.reductions.online_softmax import online_softmax
 from nestor.transforms.registry import load_pass
 from parsed import parse_module
 from primitive_buffers import buffers
@@ -215,13 +214,6 @@ NO_RESULT = {
         "transforms.nest.memory.stage_factors:why_not_space",
         KeyError,
         "fast",
-    ),
-    "online_softmax": Case(
-        PRODUCTS,
-        lambda m: online_softmax(_i(m), _i(m), 4),
-        "transforms.nest.reductions.online_softmax:online_plan",
-        AttributeError,
-        "'rows'",
     ),
     "set_memory": Case(
         IN_A_KERNEL,

@@ -12,7 +12,7 @@ from nestor.analysis.nest.kernels.loop_marks import bound_loop_in
 from parsed import parse_module
 from primitives import apply
 from sampling import seeds
-from sequences import Runner, Schedule, Stop, defined_elements, draw_schedule
+from sequences import Runner, Schedule, Stop, are_apart, defined_elements, draw_schedule
 
 
 def uncompiled(draws: Iterable[int], early: bool = False) -> list[str]:
@@ -70,7 +70,7 @@ def wrong_code(draws: Iterable[int]) -> tuple[int, list[str]]:
             ran += 1
             defined = defined_elements(interpreter, program.arguments(k), program, expected)
             for old, new, mask in zip(expected, results, defined, strict=True):
-                if status or np.any((old != new) & mask):
+                if status or np.any(are_apart(old, new, program.tolerance) & mask):
                     steps = "\n".join(map(str, schedule.steps))
                     found.append(f"seed {seed}, arguments {k}\n{program.text}\n{steps}\n{schedule.module}")
                     break
