@@ -169,6 +169,11 @@ def tuples(d: Draft) -> None:
         tail = f" where ({j} <= {i})" if d.maybe(0.2) else ""
         tail += " order(sequential)" if is_ordered else ""
         d.accumulate_together(lambda a, b: combine(d, a, b), identity, values, targets, index, tail)
+        if d.maybe(0.2):  # once more, by the same or by another combiner
+            other = combine if d.maybe(0.7) or is_ordered else _TOGETHER["larger"][0]
+            other = combine if len(identity) != 2 else other
+            values = [d.any_op(value, "%one") for value in values]
+            d.accumulate_together(lambda a, b: other(d, a, b), identity, values, targets, index, tail)
     if is_local:
         d.buffer("y", len(identity), role="out")
         for k, name in enumerate(targets):

@@ -23,8 +23,9 @@ from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING
 
+from xdsl.dialects import arith
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, Region, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineDimExpr, AffineExpr
 
 from ....dialects.affine import AffineList, dims_of, linear_terms
@@ -352,7 +353,25 @@ def _commute(first: Access, second: Access) -> bool:
         return False
     if first.buffer is not second.buffer or a.order_name != "any" or b.order_name != "any":
         return False
-    return a is b or (a.combiner == b.combiner and a.combiner.data != "custom")
+    return a is b or combines_alike(a, b)
+
+
+def combines_alike(a: AccumulateOp, b: AccumulateOp) -> bool:
+    """Whether two updates in any order combine by the same: a named combiner, or one that is written alike."""
+    if a.combiner != b.combiner:
+        return False
+    if a.combine is None or b.combine is None:
+        return a.combiner.data != "custom"
+    if a.identity is None or str(a.identity) != str(b.identity) or list(a.memrefs) != list(b.memrefs):
+        return False
+    return a.combine.is_structurally_equivalent(b.combine) and constants_of(a.combine) == constants_of(
+        b.combine
+    )
+
+
+def constants_of(region: Region) -> list[str]:
+    """The constants of a region as texts, which tell 0.0 from -0.0."""
+    return [str(op.value) for op in region.walk() if isinstance(op, arith.ConstantOp)]
 
 
 def _same_element_same_iteration(source: Access, sink: Access, band: Sequence[ForOp]) -> bool:

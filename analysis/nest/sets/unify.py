@@ -18,13 +18,14 @@ from typing import Any
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IndexType, MemRefType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from ....dialects.affine import AffineList
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, LoadOp, StoreOp
 from ..values.extent_keys import value_key
 from .accesses import is_defined_outside
+from .dependence import constants_of
 
 Accessing = LoadOp | StoreOp | AccumulateOp
 
@@ -204,7 +205,7 @@ class Unification:
         if here.combine is not None and there.combine is not None:
             known: Any = dict(self.scalars)
             same = there.combine.is_structurally_equivalent(here.combine, known)
-            self._same(here, there, same and _constants(here.combine) == _constants(there.combine))
+            self._same(here, there, same and constants_of(here.combine) == constants_of(there.combine))
         for mine, other in zip(here.values, there.values, strict=True):
             self._scalar(mine, other, here, there)
         for mine, other in zip(here.memrefs, there.memrefs, strict=True):
@@ -258,10 +259,6 @@ def _form(op: Operation) -> tuple:
 
 def _reduction(op: AccumulateOp) -> tuple:
     return op.combiner, op.order_name, str(op.identity), len(op.values), op.combine is None
-
-
-def _constants(region: Region) -> list[str]:
-    return [_text(op) for op in region.walk() if isinstance(op, arith.ConstantOp)]
 
 
 def _text(op: arith.ConstantOp) -> str:

@@ -31,7 +31,7 @@ from ....analysis.nest.sets.accesses import (
     may_overlap,
     root_of,
 )
-from ....analysis.nest.sets.dependence import Dependences
+from ....analysis.nest.sets.dependence import Dependences, combines_alike
 from ....analysis.nest.sets.integer_sets import is_never_negative
 from ....analysis.nest.values.extent_keys import bound_key, extent_key
 from ....dialects.affine import AffineList
@@ -76,10 +76,9 @@ def groups_of(loop: ForOp, dependences: Dependences) -> list[Group]:
 def _is_joined(op: AccumulateOp, other: Operation) -> bool:
     return (
         isinstance(other, AccumulateOp)
-        and other.combiner == op.combiner
-        and op.combiner.data != "custom"
         and other.order_name == "any"
         and list(other.memrefs) == list(op.memrefs)
+        and combines_alike(op, other)
     )
 
 

@@ -180,3 +180,32 @@ func.func @kernel(%n: index, %x: memref<?x?xf32>, %s: memref<8xf32>) {
   }
   func.return
 }
+
+// -----
+
+// 0.0 is another constant than -0.0: the two combine in different ways.
+func.func @unlike(%x: memref<12xf32>, %s: memref<f32>, %t: memref<f32>) {
+  // expected-error @below {{cannot privatise the loop "i": a flow dependence on "s" is carried by the loop "i"}}
+  nest.for "i" %i = 0 to 6 {
+    %a = nest.load %x[%i] : memref<12xf32>
+    // expected-note @below {{writes "s" in an earlier iteration of "i"}}
+    nest.accumulate custom (%a, %a), (%s, %t)[] identity [0.0 : f32, 0.0 : f32] {
+    ^bb0(%s1: f32, %t1: f32, %s2: f32, %t2: f32):
+      %zero = arith.constant 0.0 : f32
+      %s3 = arith.addf %s1, %s2 : f32
+      %t3 = arith.addf %t1, %t2 : f32
+      %t4 = arith.addf %t3, %zero : f32
+      nest.yield %s3, %t4 : f32, f32
+    } : memref<f32>, memref<f32>
+    // expected-note @below {{reads the same element in a later one}}
+    nest.accumulate custom (%a, %a), (%s, %t)[] identity [0.0 : f32, 0.0 : f32] {
+    ^bb0(%s1: f32, %t1: f32, %s2: f32, %t2: f32):
+      %zero = arith.constant -0.0 : f32
+      %s3 = arith.addf %s1, %s2 : f32
+      %t3 = arith.addf %t1, %t2 : f32
+      %t4 = arith.addf %t3, %zero : f32
+      nest.yield %s3, %t4 : f32, f32
+    } : memref<f32>, memref<f32>
+  }
+  func.return
+}

@@ -131,3 +131,35 @@ func.func @argmax(%n: index, %x: memref<?x?xf32>, %k: memref<?xi32>, %low: f32, 
   }
   func.return
 }
+
+// -----
+
+// Two updates of the same buffers by combiners that are written alike have the same accumulators.
+// CHECK-LABEL: @alike
+// CHECK: nest.for "i.p" %p
+// CHECK: custom ({{%\S+}}, {{%\S+}}), (%s_parts, %t_parts)[%p] identity
+// CHECK: custom ({{%\S+}}, {{%\S+}}), (%s_parts, %t_parts)[%p] identity
+// CHECK: nest.for "i.combine" %c
+// CHECK: custom ({{%\S+}}, {{%\S+}}), (%s, %t)[] identity
+// CHECK-NOT: custom
+// CHECK: return
+// CYCLIC-LABEL: @alike
+func.func @alike(%x: memref<12xf32>, %s: memref<f32>, %t: memref<f32>) {
+  nest.for "i" %i = 0 to 6 {
+    %a = nest.load %x[%i] : memref<12xf32>
+    nest.accumulate custom (%a, %a), (%s, %t)[] identity [0.0 : f32, 0.0 : f32] {
+    ^bb0(%s1: f32, %t1: f32, %s2: f32, %t2: f32):
+      %s3 = arith.addf %s1, %s2 : f32
+      %t3 = arith.maximumf %t1, %t2 : f32
+      nest.yield %s3, %t3 : f32, f32
+    } : memref<f32>, memref<f32>
+    %b = nest.load %x[%i + 6] : memref<12xf32>
+    nest.accumulate custom (%b, %b), (%s, %t)[] identity [0.0 : f32, 0.0 : f32] {
+    ^bb0(%old: f32, %most: f32, %new: f32, %other: f32):
+      %sum = arith.addf %old, %new : f32
+      %larger = arith.maximumf %most, %other : f32
+      nest.yield %sum, %larger : f32, f32
+    } : memref<f32>, memref<f32>
+  }
+  func.return
+}
