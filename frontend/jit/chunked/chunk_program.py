@@ -56,7 +56,7 @@ class ChunkProgram:
             if k in places:
                 arguments[k] = places[k]
             elif number is None:
-                arguments[k] = np.asarray(next(given), order="C")
+                arguments[k] = _in_order(next(given))
         with counted_call():
             self._kernel(arguments)
         return made[0] if len(made) == 1 else tuple(made)
@@ -69,7 +69,7 @@ class ChunkProgram:
         totals = [array.copy() for array in first]
         with counted_call():
             for other in others:
-                self._kernel([*totals, *other])
+                self._kernel([*totals, *map(_in_order, other)])
         return totals[0] if len(totals) == 1 else tuple(totals)
 
     @cached_property
@@ -82,6 +82,11 @@ class ChunkProgram:
 
     def __dask_tokenize__(self) -> Any:
         return "nestor program", self.name, self._code, self._forms, repr(self._sites)
+
+
+def _in_order(array: np.ndarray) -> np.ndarray:
+    """The array in row-major order, with aligned elements: those that came from other processes may lie anywhere."""
+    return np.require(array, requirements=("C", "A"))
 
 
 def text_of(module: ModuleOp) -> str:
