@@ -1,0 +1,135 @@
+"""Random functions of whole arrays on random chunks of Dask: as the whole, or refused with a reason, never another value."""
+
+from __future__ import annotations
+
+import linecache
+import random
+from collections import Counter
+from typing import Any
+
+import nestor as nt
+import numpy as np
+import pytest
+from nestor.frontend.interface.errors import NestorError
+
+dask = pytest.importorskip("dask", reason="dask is not installed")
+da = pytest.importorskip("dask.array", reason="dask is not installed")
+
+
+class Writer:
+    """One random function of a matrix `x` and a vector `w` as long as its rows. All matrices keep the shape of `x`."""
+
+    def __init__(self, seed: int):
+        self.rng = random.Random(seed)
+        self.names = ["x"]
+        self.lines: list[str] = []
+
+    def text(self) -> str:
+        for k in range(self.rng.randint(1, 4)):
+            self.statement(f"t{k}")
+        results = ", ".join(dict.fromkeys([self.names[-1], self.rng.choice([*self.names, self.reduced()])]))
+        body = "".join(f"    {line}\n" for line in self.lines)
+        return f"def f(x, w):\n{body}    return {results}\n"
+
+    def statement(self, name: str) -> None:
+        how = self.rng.choice(("value", "value", "stencil", "steps", "border"))
+        if how == "value":
+            self.lines.append(f"{name} = {self.value()}")
+        elif how == "stencil":
+            before, after, axis = self.rng.randint(0, 2), self.rng.randint(0, 3), self.rng.randint(0, 1)
+            source, window = self.pick(), ("", ":, ")[axis]
+            inner = f"{window}{before}:{source}.shape[{axis}] - {after}"
+            self.lines.append(f"{name} = {self.pick()}.copy()")
+            self.lines.append(
+                f"{name}[{inner}] = ({source}[{window}:{source}.shape[{axis}] - {before + after}] "
+                f"+ {source}[{window}{before + after}:]) * 0.5"
+            )
+        elif how == "steps":
+            self.lines += [
+                f"{name} = {self.pick()}.copy()",
+                f"for _ in range({self.rng.randint(1, 3)}):",
+                f"    {name}[1:-1] = {name}[1:-1] + 0.25 * ({name}[2:] - {name}[:-2])",
+            ]
+        else:
+            edge = self.rng.choice(("0", "-1", ":2", ":, 0", ":, -1", "::2"))
+            self.lines += [
+                f"{name} = {self.pick()} * 1.0",
+                f"{name}[{edge}] = {self.rng.choice(('0.5', 'x.mean()'))}",
+            ]
+        self.names.append(name)
+
+    def pick(self) -> str:
+        return self.rng.choice(self.names)
+
+    def value(self, depth: int = 2) -> str:
+        if depth == 0:
+            return self.pick()
+        one, other = self.value(depth - 1), self.rng.choice((self.pick(), self.reduced(), "w", "0.5"))
+        return self.rng.choice(
+            (
+                f"({one} + {other})",
+                f"({one} * {other})",
+                f"np.maximum({one}, {other})",
+                f"np.sin({one})",
+                f"np.where({one} > 0.1, {one}, {other})",
+                f"({one} + np.arange(x.shape[0])[:, None] * 0.25)",
+                f"({one} - np.arange(x.shape[1]) * 0.25)",
+                f"{one}[::-1]",
+                f"{one}.T.T",
+                f"np.cumsum({one}, axis={self.rng.randint(0, 1)})",
+                f"np.concatenate([{one}[2:], {one}[:2]])",
+            )
+        )
+
+    def reduced(self) -> str:
+        """What broadcasts to a matrix."""
+        name, axis = self.pick(), self.rng.randint(0, 1)
+        how = self.rng.choice(("sum", "mean", "max", "min", "var", "argmax", "all"))
+        if how == "all":
+            return f"{name}.{self.rng.choice(('sum', 'max', 'mean'))}()"
+        if how == "argmax":
+            return f"({name}.argmax(0) * 0.125)"
+        return f"{name}.{how}({axis}, keepdims=True)"
+
+
+def chunks_of(extent: int, rng: random.Random) -> tuple[int, ...]:
+    ends = sorted({0, extent, *(rng.randint(0, extent) for _ in range(rng.choice((0, 1, 2, 4, extent))))})
+    return tuple(high - low for low, high in zip(ends, ends[1:], strict=False)) or (0,)
+
+
+def judge(seed: int) -> str:
+    """What becomes of the function of a seed: `right`, or why it is refused. Raises where chunks give another value."""
+    text, rng = Writer(seed).text(), random.Random(seed)
+    name = f"<chunks {seed}>"
+    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+    space: dict[str, Any] = {"np": np}
+    exec(compile(text, name, "exec"), space)
+    x = np.random.default_rng(seed).standard_normal((rng.randint(4, 13), rng.randint(4, 9)))
+    w = np.random.default_rng(seed).standard_normal(x.shape[1])
+    f = nt.jit(space["f"])
+    wanted = f(x, w)
+    wanted = wanted if isinstance(wanted, tuple) else (wanted,)
+    rows, columns = (chunks_of(extent, rng) for extent in x.shape)
+    given = rng.choice((w, da.from_array(w, chunks=(columns,))))
+    try:
+        got = f(da.from_array(x, chunks=(rows, columns)), given)
+    except NestorError as error:
+        return error.diagnostic.message.partition(":")[2].strip()
+    got = got if isinstance(got, tuple) else (got,)
+    with dask.config.set(scheduler="synchronous"):
+        for lazy, whole in zip(got, wanted, strict=True):
+            message = f"seed {seed}, chunks {rows} x {columns}\n{text}"
+            assert lazy.shape == np.shape(whole), message
+            np.testing.assert_allclose(np.asarray(lazy), whole, rtol=1e-10, atol=1e-10, err_msg=message)
+    return "right"
+
+
+def test_random_functions_on_random_chunks():
+    assert [judge(seed) for seed in (1, 2)] == ["right"] * 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(10))
+def test_many_random_functions_on_random_chunks(part):
+    found = Counter(judge(seed) for seed in range(20 * part, 20 * part + 20))
+    assert found["right"] >= 16, found
