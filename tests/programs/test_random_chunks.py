@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import random
 from collections import Counter
+from itertools import pairwise
 from typing import Any
 
 import nestor as nt
@@ -94,7 +95,7 @@ class Writer:
 
 def chunks_of(extent: int, rng: random.Random) -> tuple[int, ...]:
     ends = sorted({0, extent, *(rng.randint(0, extent) for _ in range(rng.choice((0, 1, 2, 4, extent))))})
-    return tuple(high - low for low, high in zip(ends, ends[1:], strict=False)) or (0,)
+    return tuple(high - low for low, high in pairwise(ends)) or (0,)
 
 
 def judge(seed: int) -> str:
