@@ -3,15 +3,16 @@
 import copy
 import warnings
 from collections import Counter
+from pathlib import Path
 
 import nestor as nt
 import numpy as np
 import pytest
 import random_selections
 from agreement import same
-from sampling import is_sampled
 
-COUNTS = {"interp": 12, "cpu": 2} if is_sampled() else {"interp": 200, "cpu": 200}
+QUICK = {"interp": 12, "cpu": 2}
+PART, PARTS = 12, 16
 
 
 def outcome(function, x):
@@ -42,13 +43,26 @@ def check(function, seed, **options):
     return None
 
 
-@pytest.mark.parametrize("target", ["interp", "cpu"])
-@pytest.mark.parametrize("dynamic", [True, pytest.param(False, marks=pytest.mark.slow)])
-def test_random_programs(target, dynamic, tmp_path):
-    seeds = range(COUNTS[target])
-    functions = random_selections.functions(tmp_path / f"selections_{target}_{dynamic}.py", seeds)
+def hold(target: str, dynamic: bool, seeds: range, folder: Path, share: float) -> None:
+    """At least that share of the programs is compiled, and all are right."""
+    functions = random_selections.functions(folder / f"selections_{target}_{dynamic}_{seeds.start}.py", seeds)
     refused = Counter()
     for seed, function in zip(seeds, functions, strict=True):
         why = check(function, seed, target=target, dynamic=dynamic)
         refused[(why or "").splitlines()[0].partition("error: ")[2] if why else None] += 1
-    assert refused[None] >= 0.8 * len(seeds), refused
+    assert refused[None] >= share * len(seeds), refused
+
+
+@pytest.mark.parametrize("target", ["interp", "cpu"])
+def test_random_programs(target, tmp_path):
+    """The slow tests draw 192."""
+    hold(target, True, range(QUICK[target]), tmp_path, share=0.8)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("target", ["interp", "cpu"])
+def test_more_random_programs(target, part, tmp_path):
+    """Each of the programs for known extents on one target, for unknown ones on the other."""
+    dynamic = (target == "interp") == (part % 2 == 0)
+    hold(target, dynamic, range(part * PART, (part + 1) * PART), tmp_path, share=0.7)
