@@ -156,7 +156,7 @@ def tuples(d: Draft) -> None:
     targets = [f"s{k}" for k in range(len(identity))]
     for name in targets:
         d.local(name) if is_local else d.buffer(name, *kept, role="inout")
-    if is_local or d.maybe(0.6):
+    if is_local or d.maybe(0.8):
         axes = [("k", n if kind == "rows" else m)] if kept else []
         with d.nest(axes, plain=1.0) as v:
             for name, start in zip(targets, identity, strict=True):
@@ -169,7 +169,7 @@ def tuples(d: Draft) -> None:
         tail = f" where ({j} <= {i})" if d.maybe(0.2) else ""
         tail += " order(sequential)" if is_ordered else ""
         d.accumulate_together(lambda a, b: combine(d, a, b), identity, values, targets, index, tail)
-        if d.maybe(0.2):  # once more, by the same or by another combiner
+        if d.maybe(0.15):  # once more, by the same or by another combiner
             other = combine if d.maybe(0.7) or is_ordered else _TOGETHER["larger"][0]
             other = combine if len(identity) != 2 else other
             values = [d.any_op(value, "%one") for value in values]

@@ -57,9 +57,9 @@ SELDOM = {
     "sink_alloc": ("window",),
     "stage_factors": ("tiles",),
 }
-"""Primitives that are seldom legal, and families where they are; one is asked for first in three schedules of five."""
+"""Primitives that are seldom legal, and families where they are; one is asked for first in two schedules of three."""
 
-FIRST = 5
+FIRST = 8
 """How often it is asked for then."""
 
 ORDERS = (1, 2, 3)
@@ -218,7 +218,7 @@ def draw_schedule(
 
     Marks come in the second half, for marked loops stay as they are; `early`: at any time.
     """
-    favoured = rng.choice(list(SELDOM)) if program is None and rng.random() < 0.6 else None
+    favoured = rng.choice(list(SELDOM)) if program is None and rng.random() < 0.67 else None
     program = program or draw_program(rng, rng.choice(SELDOM[favoured]) if favoured else None)
     schedule = Schedule(program, parse_module(program.text))
     wanted = rng.randint(min(4, longest), longest)
