@@ -114,6 +114,7 @@ Where a row or a column is longer than what a block keeps, of f32:
 | batch norm in training, up to 1024 rows | a block has its columns from the sums to the result | 1 | 1.00 |
 | batch norm in training, 4096 x 256 | sums, squares of parts, all parts, the result (`long_columns.py`) | 3 | 1.59 |
 | mean and variance of columns, 4096 x 256 | sums and squares of parts, all parts | 2 | 1.19 |
+| softmax of columns, 4096 x 64 | maxima of parts and exponentials less these, all parts, the result | 3 | 1.53 |
 | layer norm, softmax, up to 32768 | a block has a row, in registers (`cuda/row_programs.py`) | 1 | 1.00 |
 | softmax, 64 x 65536 | a block has a row, and passes over it thrice | 1 | 1.50 |
 | row sums, 4 x 1000000 | blocks have parts of a row, 245 each (`long_rows.py`) | 2 | 1.00 |

@@ -45,12 +45,12 @@ func.func @shares(%x: memref<3x80000xf32>, %y: memref<3x80000xf32> {nest.role = 
 // CHECK:         [[ROW:%\S+]] = nest.alloc "x_row" : memref<8x32x4x4xf32, 5 : i64>
 // CHECK-COUNT-1: nest.load %x[
 // CHECK-NOT:     %x[
-// CHECK:         [[MEAN:%\S+]] = nest.alloc "centre_own" : memref<f32, 5 : i64>
+// CHECK:         [[MEAN:%\S+]] = nest.alloc "q_base_own" : memref<f32, 5 : i64>
 // CHECK:         nest.load [[ROW]]
 // CHECK:         nest.accumulate "s" add
 // CHECK:         nest.load [[ROW]]
 // CHECK-NEXT:    nest.load [[MEAN]][]
-// CHECK:         nest.accumulate "rest" add
+// CHECK:         nest.accumulate "power" add
 // CHECK:         nest.accumulate "q" add
 // CHECK:       bind "block.x"
 // CHECK-NOT:     %x[

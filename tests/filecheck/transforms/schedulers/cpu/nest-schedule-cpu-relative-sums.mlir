@@ -6,7 +6,7 @@
 // CHECK: nest.for "i.p" [[P:%\S+]] = 0 to 33 parallel
 // CHECK: nest.for "i" {{%\S+}} = 2000 * [[P]] to 2000 * [[P]] + 2000 {
 // CHECK: nest.for "j" {{%\S+}} = 2000 * [[P]] to 2000 * [[P]] + 2000 {
-// CHECK: nest.accumulate "rest" add
+// CHECK: nest.accumulate "power" add
 // CHECK: nest.for "i.combine" {{%\S+}} = 0 to 33 {
 func.func @columns(%x: memref<66000x16xf32>, %mean: memref<16xf32>, %s: memref<16xf32>, %q: memref<16xf32>) {
   nest.for "i" %i = 0 to 66000 {
@@ -29,7 +29,7 @@ func.func @columns(%x: memref<66000x16xf32>, %mean: memref<16xf32>, %s: memref<1
 
 // Rows that the cache has still when they are looked at again.
 // CHECK-LABEL: func.func @rows
-// CHECK-NOT: "rest"
+// CHECK-NOT: "power"
 func.func @rows(%x: memref<64x20000xf32>, %mean: f32, %s: memref<64xf32>, %q: memref<64xf32>) {
   nest.for "i" %i = 0 to 64 {
     nest.for "j" %j = 0 to 20000 {
