@@ -246,7 +246,8 @@ class _Restrictor:
                 return start
             found.starts.append(start)
             found.updated.append(buffer)
-            found.begins.append((update, buffer, start))
+        if (obstacle := self._why_not_given(found, update)) is not None:
+            return obstacle
         if (obstacle := self._all(found, dict(boxes), {})) is not None:
             return obstacle
         wanted = {cut: BOX} if isinstance(cut, int) else {}

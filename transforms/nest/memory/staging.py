@@ -44,7 +44,6 @@ from ....analysis.nest.sets.dependence import Dependences, analyse, combines_ali
 from ....analysis.nest.sets.integer_sets import pair_system
 from ....analysis.nest.sets.producers import common_loops, runs_before
 from ....analysis.nest.sets.regions import NoWindow, Window, window_of
-from ....analysis.nest.values.extent_keys import extent_key
 from ....dialects.attributes import ROLE
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, THREAD_AXES, AccumulateOp, AllocOp, ForOp, IfOp
@@ -233,20 +232,8 @@ def plan_updates(request: Request, init: str = LOAD) -> Plan | NestorError:
                 f'"{buffer_name(buffer)}", which is reduced together with it, is touched in another part',
                 notes=[(partner.accesses[0].op, "here")],
             )
-        if init == IDENTITY and not _have_same_extents(request.buffer, buffer):
-            return request.refuse(
-                f'"{buffer_name(buffer)}", which is reduced together with it, may have other extents',
-                hint="with init=load each copy is stored back by itself",
-                notes=[(partner.accesses[0].op, "here")],
-            )
         partners.append(partner)
     return replace(plan, partners=tuple(partners))
-
-
-def _have_same_extents(first: SSAValue, second: SSAValue) -> bool:
-    """Whether what of a copy lies in the one buffer lies in the other one."""
-    assert isinstance(first.type, MemRefType)
-    return all(extent_key(first, k) == extent_key(second, k) for k in range(first.type.get_num_dims()))
 
 
 def _is_same_window(first: Window, second: Window) -> bool:

@@ -538,6 +538,10 @@ class _Rewriter:
             if not isinstance(self.roles[argument], Part) or argument.uses or argument in self.targets:
                 continue
             self._drop(argument)
+        for argument in list(self._function.args):  # where what is gone began
+            role = self.roles[argument]
+            if isinstance(role, Word) and role.kind == "first" and not argument.uses:
+                self._drop(argument)
 
     def _drop(self, argument: SSAValue) -> None:
         del self.roles[argument], self._attributes[argument]

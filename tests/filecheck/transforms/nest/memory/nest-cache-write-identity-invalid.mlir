@@ -88,23 +88,3 @@ func.func @unwritten(%x: memref<8xf32>) {
   }
   func.return
 }
-
-// -----
-
-// What of the copies is in the first buffer may be outside of the second one.
-func.func @shorter(%n: index, %x: memref<8x?xf32>, %y: memref<?xf32>, %z: memref<?xf32>) {
-  // expected-error @below {{"z", which is reduced together with it, may have other extents}}
-  nest.for "i" %i = 0 to 8 {
-    nest.for "j" %j = 0 to min(%n, 4) {
-      %a = nest.load %x[%i, %j] : memref<8x?xf32>
-      // expected-note @below {{here}}
-      nest.accumulate "y" custom (%a, %a), (%y, %z)[%j] identity [0.0 : f32, 0.0 : f32] {
-      ^bb0(%y1: f32, %z1: f32, %y2: f32, %z2: f32):
-        %y3 = arith.addf %y1, %y2 : f32
-        %z3 = arith.maximumf %z1, %z2 : f32
-        nest.yield %y3, %z3 : f32, f32
-      } : memref<?xf32>, memref<?xf32>
-    }
-  }
-  func.return
-}
