@@ -128,6 +128,11 @@ def several(x):
     return x.mean(0), x - x.max(0), np.sin(x)
 
 
+def sums_of_parts(x):
+    """Loops that are longer than their inputs, begin later, or take every other row."""
+    return np.concatenate([x, x[:5] * 2]).sum(0) + x[::2].sum(0) + x[3:-2].sum(0), x[::-1].max(0)
+
+
 def product(x, w):
     return np.tanh(x @ w)
 
@@ -156,7 +161,7 @@ PROGRAMS: list[tuple[Callable[..., Any], tuple[Any, ...], float]] = [
         (f, (X,), 1e-13)
         for f in (anomaly, standardised, rows, share, softmax, running_sum, log_sum, masked_mean)
     ),
-    *((f, (X,), 1e-13) for f in (loss, gradient, several)),
+    *((f, (X,), 1e-13) for f in (loss, gradient, several, sums_of_parts)),
     (product, (X, W), 1e-13),
     (means_step, (X[:, :3].copy(), X[:4, :3].copy()), 1e-13),
     (smoothed, (X, 3), 0.0),

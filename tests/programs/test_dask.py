@@ -45,7 +45,7 @@ def check(function, arguments, allowed: float, kind: str) -> None:
             np.testing.assert_array_equal(array, whole)
 
 
-QUICK = ("chain", "jacobi", "standardised", "place_of_largest", "with_positions", "several")
+QUICK = ("chain", "jacobi", "standardised", "place_of_largest", "with_positions", "sums_of_parts")
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.dialects.func import FuncOp
 
+    from ....dialects.affine import AffineList
     from ....dialects.nest import AccumulateOp, ForOp
     from ....transforms.nest.producers.restrict import Part, Restricted, Word, WordBound
 
@@ -147,6 +148,7 @@ class Planner:
             shape = self._shape_of_reduction(whole[1], update)
             axes = self._axes_to_cut(whole[1], "partial", 0, shape)
             made, restricted = self._restricted_update(update, loops, list(axes))
+            iterations = [self._iterations(restricted, k, loop) for k, loop in enumerate(loops)]
         except NestorError:
             return
         begin = sum(len(op.memrefs) for op in self._given)
@@ -161,7 +163,7 @@ class Planner:
             [places[k] for k in sorted(outs)],
             [shape] * len(outs),
             axes,
-            [self._iterations(restricted, k) for k in range(len(loops))],
+            iterations,
             combine,
         )
         self._given.append(update)
@@ -210,11 +212,7 @@ class Planner:
         """The extents of what is reduced to, which are those of arguments."""
         from ....analysis.nest.values.extent_keys import extent_key
 
-        buffer, known = update.memrefs[0], {}
-        for k, argument in enumerate(self._function.args):
-            for axis, extent in enumerate(self._shapes.get(("input", k), ())):
-                known[extent_key(argument, axis)] = extent
-        found = []
+        buffer, known, found = update.memrefs[0], self._known_values(), []
         for axis in range(_rank(update)):
             key = extent_key(buffer, axis)
             extent = key if isinstance(key, int) else known.get(key)
@@ -235,16 +233,42 @@ class Planner:
             begin += len(update.memrefs)
         return None
 
-    def _iterations(self, restricted: Restricted, number: int) -> list[int]:
-        """Where the iterations of a loop are cut: as the chunks of what moves with it."""
+    def _known_values(self) -> dict[Any, int]:
+        """The extents of arguments, and the scalars, by their keys."""
+        from ....analysis.nest.values.extent_keys import extent_key
+
+        known: dict[Any, int] = {}
+        for k, argument in enumerate(self._function.args):
+            if k in self._scalars:
+                known[argument] = self._scalars[k]
+            for axis, extent in enumerate(self._shapes.get(("input", k), ())):
+                known[extent_key(argument, axis)] = extent
+        return known
+
+    def _iterations(self, restricted: Restricted, number: int, loop: ForOp) -> list[int]:
+        """Where the iterations of a loop are cut, from the first to the last one: as the chunks of what moves with it."""
         from ....transforms.nest.producers.restrict import Word
 
         found = self._ends(restricted, Word("lo", "partial loop", 0, number))
         if found is None:
             raise UnsupportedError(f"no input of '{self._name}' moves with a reduction")
-        ends, shift, _ = found
-        first, last = min(0, ends[0] - shift), max(ends[-1], ends[-1] - shift)
-        return [first, *[end - shift for end in ends[1:-1]], last]
+        first, last = max(self._numbers(loop.lower)), min(self._numbers(loop.upper))
+        cuts, shift, factor = found
+        inner = {-(-(end - shift) // factor) for end in cuts[1:-1]}
+        return [first, *sorted(end for end in inner if first < end < last), max(first, last)]
+
+    def _numbers(self, bounds: AffineList) -> list[int]:
+        """The bounds of a loop. Raises UnsupportedError for what is not known before the function runs."""
+        from ....analysis.nest.values.extent_keys import value_key
+
+        known, values = self._known_values(), []
+        for operand in bounds.operands:
+            key = value_key(operand)
+            value = key if isinstance(key, int) else known.get(key)
+            if value is None:
+                raise UnsupportedError(f"only a run of '{self._name}' knows how long a loop is")
+            values.append(value)
+        return [expression.eval(values, []) for expression in bounds.exprs]
 
     def _combining(self, update: AccumulateOp, dtypes: Sequence[np.dtype]) -> ChunkProgram:
         from .combining import combining_module
