@@ -10,6 +10,7 @@ import nestor as nt
 import numpy as np
 import pytest
 from dask_programs import CHUNKS, PROGRAMS, RAGGED, SINGLE, SMALL, X, anomaly, five_points
+from nestor.frontend.interface.errors import DTypeError, ShapeError
 
 dask = pytest.importorskip("dask", reason="dask is not installed")
 da = pytest.importorskip("dask.array", reason="dask is not installed")
@@ -170,6 +171,17 @@ if __name__ == "__main__":
 def refused(function, *arguments, match: str, error=nt.UnsupportedError):
     with pytest.raises(error, match=match):
         nt.jit(function)(*arguments)
+
+
+def test_chunks_that_are_not_what_their_array_says():
+    """Machine code would read beside them."""
+    x = da.from_array(X, chunks=(5, 6))
+    short = x.map_blocks(lambda block: block[:-1], dtype="f8", chunks=x.chunks)
+    with pytest.raises(ShapeError, match="where it says"):
+        nt.jit(lambda x: x + 1)(short).compute()
+    bits = x.map_blocks(lambda block: block.view("u8"), dtype="i8", chunks=x.chunks)
+    with pytest.raises(DTypeError, match="uint64 where it says int64"):
+        nt.jit(lambda x: x + 1)(bits).compute()
 
 
 def test_what_is_refused_says_why():

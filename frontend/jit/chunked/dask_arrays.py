@@ -23,7 +23,7 @@ import numpy as np
 
 from ....dialects.records import changed
 from ....runtime.real_parts import PARTS
-from ...interface.errors import ShapeError, UnsupportedError
+from ...interface.errors import DTypeError, ShapeError, UnsupportedError
 from ...interface.spec import spec
 from ..call.invoke import Invocation
 from .detection import is_dask
@@ -241,8 +241,8 @@ class _Graph:
     ) -> None:
         made = []
         for number, words in enumerate(pieces):
-            numbers, parts = self._arguments(tasks, step, words)
-            task = (run_chunk, program, numbers, parts, shapes)
+            numbers, parts, wanted = self._arguments(tasks, step, words)
+            task = (run_chunk, program, numbers, parts, wanted, shapes)
             if len(pieces) == 1:
                 tasks[(name, *index)] = task
                 return
@@ -260,19 +260,21 @@ class _Graph:
 
     def _arguments(
         self, tasks: dict[Any, Any], step: Step, words: dict[Any, int]
-    ) -> tuple[list[Any], list[Any]]:
-        """The numbers of a task, None for arrays, and the blocks of which its arrays consist."""
+    ) -> tuple[list[Any], list[Any], list[Any]]:
+        """The numbers of a task, None for arrays; the blocks of which its arrays consist; and what these are to be."""
         from ....transforms.nest.producers.restrict import Part, Word
 
-        planner, parts = self._planner, []
+        planner, parts, wanted = self._planner, [], []
         for one in step.arguments:
             if isinstance(one, Part) and one.kind in ("input", "reduction"):
                 where = planner.slices(one, words)
                 for axis in one.axes:
                     words[Word("first", one.kind, one.place, axis)] = where[axis][0]
-                parts.append(self._blocks(tasks, self._arrays[one.kind, one.place], where))
+                source = self._arrays[one.kind, one.place]
+                parts.append(self._blocks(tasks, source, where))
+                wanted.append([[high - low for low, high in where], str(source.dtype)])
         numbers = [None if isinstance(one, Part) else planner.value(one, words) for one in step.arguments]
-        return numbers, parts
+        return numbers, parts, wanted
 
     def _blocks(self, tasks: dict[Any, Any], source: Any, where: Sequence[tuple[int, int]]) -> Any:
         """The keys of the chunks that a part consists of, nested by axis; of a chunk that is not needed whole, a slice."""
@@ -313,9 +315,25 @@ def parts_text(parts: Sequence[Any]) -> str:
 # ---- in a task ----------------------------------------------------------------------------------------
 
 
-def run_chunk(program: Any, numbers: list[Any], parts: list[Any], shapes: list[tuple[int, ...]]) -> Any:
-    """Compute one box: blocks are put together, and the program runs on them."""
-    return program(numbers, [_joined(blocks, 0) for blocks in parts], shapes)
+def run_chunk(
+    program: Any, numbers: list[Any], parts: list[Any], wanted: list[Any], shapes: list[tuple[int, ...]]
+) -> Any:
+    """Compute one box: blocks are put together, and the program runs on them.
+
+    Raises ShapeError and DTypeError where a chunk is not what its Dask array says: machine code would read beside it."""
+    arrays = [_joined(blocks, 0) for blocks in parts]
+    for array, (shape, dtype) in zip(arrays, wanted, strict=True):
+        if list(array.shape) != shape:
+            raise ShapeError(
+                f"chunks of a Dask array are {list(array.shape)} where it says {shape}",
+                hint="say what map_blocks and from_delayed make: chunks=, shape=",
+            )
+        if str(array.dtype) != dtype:
+            raise DTypeError(
+                f"chunks of a Dask array are {array.dtype} where it says {dtype}",
+                hint="say what map_blocks and from_delayed make: dtype=",
+            )
+    return program(numbers, arrays, shapes)
 
 
 def combine_parts(program: Any, parts: list[Any]) -> Any:
