@@ -173,6 +173,21 @@ def refused(function, *arguments, match: str, error=nt.UnsupportedError):
         nt.jit(function)(*arguments)
 
 
+def test_arrays_in_the_order_of_fortran():
+    w = np.asfortranarray(np.arange(289.0).reshape(17, 17))
+    y = nt.jit(lambda x, w: x[:17] * w + w.T)(da.from_array(X, chunks=(5, 6)), w)
+    np.testing.assert_array_equal(y.compute(), X[:17] * w + w.T)
+
+
+def test_plain_python_and_a_way_out():
+    x = da.from_array(X, chunks=(5, 6))
+    with nt.disable_jit():
+        np.testing.assert_array_equal(nt.jit(anomaly)(x).compute(), anomaly(x).compute())
+    with pytest.warns(RuntimeWarning, match="runs in Python"):
+        found = nt.jit(lambda x: x[x > 0], fallback="numpy")(x)
+    np.testing.assert_array_equal(found.compute(), X[X > 0])
+
+
 def test_chunks_that_are_not_what_their_array_says():
     """Machine code would read beside them."""
     x = da.from_array(X, chunks=(5, 6))
@@ -194,6 +209,7 @@ def test_what_is_refused_says_why():
     refused(written, x, match="writes to its arguments")
     refused(lambda x: x[x > 0], x, match="only a run of")
     refused(lambda x: x * 1j, x, match="complex numbers")
+    refused(lambda x: x + 1, da.ma.masked_greater(x, 0), match="chunks that are numpy.ma")
     refused(lambda x: x + 1, x[x[:, 0] > 0], match="chunks of unknown size")
     with pytest.raises(nt.UnsupportedError, match="chunks are computed on CPUs"):
         nt.jit(lambda x: x + 1, target="cuda-sim")(x)

@@ -114,8 +114,8 @@ def chunk_program(
     forms, sites, frozen = kernel.as_data()  # pyright: ignore[reportFunctionMemberAccess]
     if not kernel.can_be_kept or frozen is not None:  # pyright: ignore[reportFunctionMemberAccess]
         raise UnsupportedError(
-            f"'{name}' calls Python, and other processes cannot",
-            hint="take what it prints or calls back out of it",
+            f"'{name}' calls Python, or has constants=, and other processes cannot compute it",
+            hint="take what it prints or calls back out of it, and pass arrays as arguments",
         )
     made = ChunkProgram(name, engine.object_code, forms, sites, conditions_of(engine), results)
     _KNOWN[key] = made

@@ -60,7 +60,12 @@ class _Call:
         self._values = [self._arrays.get(id(value), value) for value in leaves[1]]
         self._refuse()
         self._invocation = self._invoked()
-        self._sources = {k: self._values[leaf] for k, leaf in enumerate(self._invocation.passed)}
+        self._sources = {k: self._in_memory_order(leaf) for k, leaf in enumerate(self._invocation.passed)}
+
+    def _in_memory_order(self, leaf: int) -> Any:
+        """A value with its axes as the program has them: outermost in memory first."""
+        value, order = self._values[leaf], self._invocation.orders.get(leaf)
+        return value if order is None else value.transpose(order)
 
     def _described(self, value: Any) -> Any:
         """The description of a Dask array, in its place."""
@@ -73,6 +78,12 @@ class _Call:
         if any(np.isnan(extent) for extent in value.shape):
             raise UnsupportedError(
                 "a Dask array has chunks of unknown size", hint="call x.compute_chunk_sizes() before"
+            )
+        kind = type(getattr(value, "_meta", None))
+        if kind is not np.ndarray:
+            raise UnsupportedError(
+                f"a Dask array has chunks that are {kind.__module__}.{kind.__qualname__}",
+                hint="pass one with chunks of NumPy: x.map_blocks(np.asarray)",
             )
         extents = [int(n) if n < 2 else f"n{int(n)}" for n in value.shape]
         made = spec(tuple(extents), value.dtype)

@@ -190,13 +190,20 @@ class JitFunction(Specialiser, CallArguments, Pickled):
         self._fallback.warn(refusal)
         return self.function(*args, **kwargs)
 
+    def _call_in_chunks(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Answer a call with Dask arrays. Raises Unserved as `_call`."""
+        from ..chunked.dask_arrays import chunked_call
+
+        try:
+            return chunked_call(self, args, kwargs)
+        except UnsupportedError as refusal:
+            raise self._unserved(refusal) from None
+
     def _call(self, args: tuple, kwargs: dict[str, Any], now: bool = False) -> Any:
         """Answer a call by a program. Raises Unserved where the plain function is to answer it: nothing has run then."""
         self._look_again()
-        if has_dask(args, kwargs):
-            from ..chunked.dask_arrays import chunked_call
-
-            return chunked_call(self, args, kwargs)
+        if has_dask(args, kwargs) and not is_plain(self.function):
+            return self._call_in_chunks(args, kwargs)
         try:
             adopted = self._adoption(args, kwargs)
         except UnsupportedError as refusal:
