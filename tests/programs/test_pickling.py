@@ -18,7 +18,7 @@ import pytest
 from nestor.dialects.diagnostic import NestorError
 from nestor.frontend.interface import carried_texts
 from nestor.frontend.interface.errors import NotPickledError
-from nestor.frontend.jit.driver import saved
+from nestor.frontend.jit.disk import conditions
 from nestor.runtime.errors import KernelError
 
 X = np.arange(4.0)
@@ -512,7 +512,7 @@ def test_a_program_whose_outside_has_changed(module):
 def test_a_program_for_another_processor_says_so_when_it_is_called(module, monkeypatch):
     data = pickle.dumps([module.f.lower(X).compile(), nt.vjp(module.plain, X)[1]])
     with monkeypatch.context() as patched:
-        patched.setattr(saved, "lacking", lambda needs: ["avx1024"])
+        patched.setattr(conditions, "lacking", lambda needs: ["avx1024"])
         found = pickle.loads(data)
         for one in found:
             with pytest.raises(NestorError, match=r"has avx1024, and this one has not"):
