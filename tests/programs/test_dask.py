@@ -173,6 +173,18 @@ def refused(function, *arguments, match: str, error=nt.UnsupportedError):
         nt.jit(function)(*arguments)
 
 
+def test_what_is_not_divided_is_noted_and_refused_where_that_is_asked_for():
+    x = da.from_array(X, chunks=(5, 6))
+    f = nt.jit(lambda x: np.cumsum(x, axis=0))
+    np.testing.assert_allclose(f(x).compute(), np.cumsum(X, axis=0), atol=1e-13)
+    assert "each chunk of a result needs all 5 chunks of 'x' along axis 0" in str(f.explain(X))
+    with pytest.raises(
+        nt.UnsupportedError, match="not divided: each chunk of a result needs all 5 chunks of 'x'"
+    ):
+        nt.jit(lambda x: np.cumsum(x, axis=0), strict="fast")(x)
+    assert nt.jit(lambda x: x.sum(0) + x, strict="fast")(x).numblocks == (5, 3)
+
+
 def test_arrays_in_the_order_of_fortran():
     w = np.asfortranarray(np.arange(289.0).reshape(17, 17))
     y = nt.jit(lambda x, w: x[:17] * w + w.T)(da.from_array(X, chunks=(5, 6)), w)

@@ -153,6 +153,13 @@ class _Call:
         graph = _Graph(planner, {k: self._sources[k] for k in chunks}, dtypes)
         for step in planner.plan(wanted):
             graph.add(step)
+        for remark in planner.remarks:
+            self._function._log.note("schedule", remark)
+            if self._function.strict == "fast":
+                raise UnsupportedError(
+                    f"'{program.name}' is not divided: {remark}",
+                    hint="x.rechunk({axis: -1}) makes them one; without strict= it is computed all the same",
+                )
         made = [graph.array(planner.source_of(place)) for place in wanted]
         return invocation.assembled(made, self._values, {})
 

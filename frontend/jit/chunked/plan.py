@@ -98,6 +98,8 @@ class Planner:
         self._scalars = scalars
         self._given: list[AccumulateOp] = []
         self.steps: list[Step] = []
+        self.remarks: list[str] = []
+        """What is not divided: inputs in several chunks of which each task needs all chunks along an axis."""
 
     def plan(self, results: Sequence[int]) -> list[Step]:
         """The steps that make these results, in order."""
@@ -293,6 +295,18 @@ class Planner:
         program = self._compiled(made, {at: self._dtypes["result", place] for at in outs.values()})
         step = Step(program, restricted.arguments, [("result", place)], [shape], cut)
         self.steps.append(step)
+        self._note_whole(restricted)
+
+    def _note_whole(self, restricted: Restricted) -> None:
+        from ....transforms.nest.producers.restrict import Part
+
+        for part in restricted.arguments:
+            if not isinstance(part, Part) or part.kind != "input":
+                continue
+            for axis, chunks in enumerate(self._chunks[part.kind, part.place]):
+                if len(chunks) > 1 and axis not in part.axes:
+                    text = f"each chunk of a result needs all {len(chunks)} chunks of '{part.name}' along axis {axis}"
+                    self.remarks += [] if text in self.remarks else [text]
 
     def _restricted(self, place: int, axes: Sequence[int]) -> tuple[ModuleOp, Restricted]:
         from ....transforms.nest.producers.restrict import restrict
