@@ -143,6 +143,56 @@ def test_boxes_put_together_are_the_whole():
     assert kinds["restricted"] > 50 and kinds["cut inputs"] > 30
 
 
+STEPS = """
+func.func @f(%x: memref<9xi64>, %y: memref<9xi64> {nest.role = "out"}) {
+  %one = arith.constant 1 : i64
+ALLOCS
+  nest.for "t" %t = 0 to 40 {
+NESTS
+  }
+  nest.for "k" %k = 0 to 9 {
+    %a = nest.load %b0[%k] : memref<9xi64>
+    nest.store "y" %a, %y[%k] : memref<9xi64>
+  }
+  func.return
+}
+"""
+
+
+def test_a_step_of_more_nests_than_rounds():
+    """Each of eight buffers is made of the next one: what the first needs is found nest by nest."""
+    made, nests = [], []
+    for k in range(8):
+        made.append(
+            f'  %b{k} = nest.alloc "b{k}" : memref<9xi64>\n  nest.for "c{k}" %c{k} = 0 to 9 {{\n'
+            f"    %v{k} = nest.load %x[%c{k}] : memref<9xi64>\n"
+            f'    nest.store "b{k}" %v{k}, %b{k}[%c{k}] : memref<9xi64>\n  }}'
+        )
+        nests.append(
+            f'    nest.for "i{k}" %i{k} = 0 to 8 {{\n'
+            f"      %l{k} = nest.load %b{(k + 1) % 8}[%i{k} + 1] : memref<9xi64>\n"
+            f"      %s{k} = arith.addi %l{k}, %one : i64\n"
+            f'      nest.store "b{k}" %s{k}, %b{k}[%i{k}] : memref<9xi64>\n    }}'
+        )
+    text = STEPS.replace("ALLOCS", "\n".join(made)).replace("NESTS", "\n".join(nests))
+    module = parse_module(text, "steps.mlir")
+    x, whole = np.arange(9) ** 2, np.zeros(9, np.int64)
+    compile_nest(functions(module)[0])(x, whole)
+    function = functions(module)[0]
+    arguments = restrict(function, [function.args[1]], [0]).arguments
+    verify(module)
+    kernel = compile_nest(function)
+    for low in range(9):
+        part = np.zeros(1, np.int64)
+        words = {"lo": low, "hi": low + 1, "extent": 9, "first": 0}
+        given = [
+            x if one.kind == "input" else part if isinstance(one, Part) else words[one.kind]
+            for one in arguments
+        ]
+        kernel(*given)
+        assert part[0] == whole[low]
+
+
 @pytest.mark.slow
 def test_boxes_of_many_programs_put_together_are_the_whole():
     kinds = run(25)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 from xdsl.dialects import arith
@@ -281,7 +282,7 @@ class _Restrictor:
         needed = {name: pending.pop(name) for name in names if name in pending}
         if not needed:
             return
-        for k in range(ROUNDS + 1):
+        for k in count():
             limits = self._limits(needed) if k < ROUNDS else {}
             running = {name: self._running(name, limits) for name in needed}
             more: dict[str, isl.Set] = {}
