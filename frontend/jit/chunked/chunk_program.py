@@ -89,25 +89,14 @@ def _in_order(array: np.ndarray) -> np.ndarray:
     return np.require(array, requirements=("C", "A"))
 
 
-def text_of(module: ModuleOp) -> str:
-    """The text of a module with the places in Python, which its errors name."""
-    from io import StringIO
-
-    from xdsl.printer import Printer
-
-    stream = StringIO()
-    Printer(stream, print_debuginfo=True).print_op(module)
-    return stream.getvalue()
-
-
 def chunk_program(
     module: ModuleOp, name: str, results: dict[int, np.dtype], machine: str | None
 ) -> ChunkProgram:
     """Compile a module of one restricted function. Raises UnsupportedError where it calls Python."""
     from ...interface.errors import UnsupportedError
-    from ..specialise.stages import build
+    from ..specialise.stages import build, print_module
 
-    key = text_of(module), machine, tuple(results.items())
+    key = print_module(module, places=True), machine, tuple(results.items())
     if (known := _KNOWN.get(key)) is not None:
         return known
     kernel, engine = build(module, name, "cpu", machine=machine)

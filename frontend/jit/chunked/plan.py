@@ -19,7 +19,8 @@ import numpy as np
 from xdsl.ir import Operation
 
 from ...interface.errors import NestorError, UnsupportedError
-from .chunk_program import ChunkProgram, chunk_program, text_of
+from ..specialise.stages import print_module
+from .chunk_program import ChunkProgram, chunk_program
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -89,7 +90,7 @@ class Planner:
         self._name = name
         self._machine = machine
         self._function = _function(module, name)
-        self._text = text_of(module)
+        self._text = print_module(module, places=True)
         self._place: dict[Any, int] = {op: k for k, op in enumerate(module.walk())}
         self._chunks: dict[Place, Chunks] = {("input", k): one for k, one in chunks.items()}
         self._shapes: dict[Place, tuple[int, ...]] = {("input", k): shape for k, shape in shapes.items()}

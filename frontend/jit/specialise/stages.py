@@ -146,12 +146,12 @@ def _ptx(source: str) -> str:
     return compile_ptx(source)
 
 
-def print_module(module: ModuleOp) -> str:
-    """The module as text, without locations."""
+def print_module(module: ModuleOp, places: bool = False) -> str:
+    """The module as text, without locations, or with the `places` in Python."""
     from xdsl.printer import Printer
 
     stream = StringIO()
-    Printer(stream).print_op(module)
+    Printer(stream, print_debuginfo=places).print_op(module)
     return stream.getvalue() + "\n"
 
 

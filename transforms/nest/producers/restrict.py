@@ -395,7 +395,7 @@ class _Rewriter:
             self._give_slice(buffer, axes, moved)
         elif axes:
             assert isinstance(buffer.owner, AllocOp)
-            self._give_window(buffer.owner, buffer.owner, axes, moved)
+            self._give_window(buffer.owner, extents_of(buffer.owner), axes, moved)
 
     def _refuse_read_and_written(self, buffer: SSAValue) -> None:
         if self._attributes[buffer][ROLE] == StringAttr("inout"):
@@ -423,18 +423,17 @@ class _Rewriter:
         self._with_unknown(buffer, list(axes))
 
     def _give_window(
-        self, alloc: AllocOp, before: Operation, axes: dict[int, Limits], moved: set[Operation]
-    ) -> AllocOp:
-        """A buffer that the function makes has the part that is touched."""
-        extents = extents_of(alloc)
+        self, alloc: AllocOp, extents: list[AffineList], axes: dict[int, Limits], moved: set[Operation]
+    ) -> tuple[AllocOp, dict[int, AffineList]]:
+        """A buffer that the function makes, of `extents`, has the part that is touched; where that begins."""
         starts: dict[int, AffineList] = {}
         for axis, limits in axes.items():
             (lower,), (upper,) = self._values(limits)
             starts[axis], extents[axis] = lower, upper.minus(lower).canonical()
         _move(alloc.memref, starts, moved)
-        new = reallocate(alloc, extents, before)
+        new = reallocate(alloc, extents, alloc)
         replace(alloc, new)
-        return new
+        return new, starts
 
     def _give_copy(self, buffer: SSAValue, axes: dict[int, Limits], moved: set[Operation]) -> None:
         """A result of which more is computed than its box, or that is used on the way: a buffer, and a copy of the box."""
@@ -449,13 +448,7 @@ class _Rewriter:
         for op in dict.fromkeys(use.operation for use in buffer.uses):
             if not isinstance(op, memref.DimOp):
                 op.operands = [alloc.memref if v is buffer else v for v in op.operands]
-        starts = {axis: self._values(limits)[0][0] for axis, limits in axes.items()}
-        for axis, limits in axes.items():
-            (lower,), (upper,) = self._values(limits)
-            extents[axis] = upper.minus(lower).canonical()
-        _move(alloc.memref, starts, moved)
-        new = reallocate(alloc, extents, alloc)
-        replace(alloc, new)
+        new, starts = self._give_window(alloc, extents, axes, moved)
         if buffer in self.targets:
             self._copy_box(new, starts, buffer)
 
