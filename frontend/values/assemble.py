@@ -193,14 +193,13 @@ def axis_order(array: Array) -> tuple[int, ...] | None:
 
 def fortran_order(array: Array) -> tuple[int, ...] | None:
     """The order of the result of functions that keep Fortran's, and make all other arrays row-major."""
-    order, rank = axis_order(array), len(array.axes)
-    reverse = tuple(range(rank))[::-1]
-    dense = not array.fixed and len(array.axes) == len(array.buffer.extents)
-    dense = dense and all(
-        x.root is not None and x.stride == 1 and x.extent.equals(array.buffer.extents[x.root])
-        for x in array.axes
-    )
-    return reverse if dense and order == reverse else None
+    rank = len(array.axes)
+    long = [axis for axis in range(rank) if array.axes[axis].extent.known != 1]
+    order = [axis for axis in axis_order(array) or range(rank) if axis in long]
+    own = [axis for axis in array.axes if axis.root is not None]  # others are new, and of extent 1
+    dense = array.buffer.dense and not array.fixed and len(own) == len(array.buffer.extents)
+    dense = dense and all(x.stride == 1 and x.extent.equals(array.buffer.extents[x.root]) for x in own)
+    return tuple(range(rank))[::-1] if dense and len(long) > 1 and order == long[::-1] else None
 
 
 def repeated(graph: Graph, value: Value, extents: Extents, along: Sequence[int]) -> Array:

@@ -204,3 +204,20 @@ def test_reductions_keep_the_memory_order(name):
         want, got = function(x), compiled(x)
         np.testing.assert_allclose(got, want)
         assert order(got) == order(want)
+
+
+LIKE = {
+    "transposed behind a new axis": lambda b: np.zeros_like(np.transpose(b[None])),
+    "a new axis in the middle": lambda b: np.ones_like(b.T[:, None]) + 1,
+    "two new axes": lambda b: np.full_like(b[None, :, None].T, 2.0),
+    "order of what it is like": lambda b: np.zeros_like(np.transpose(b[None]), order="A"),
+    "new axes around rows": lambda b: np.empty_like(b[None, ::2, None]),
+    "a new axis and no order": lambda b: np.zeros_like(b.T[None], order="A"),
+}
+
+
+@pytest.mark.parametrize("name", LIKE)
+def test_arrays_like_views_with_new_axes_keep_the_memory_order(name):
+    function, compiled = LIKE[name], nt.jit(LIKE[name])
+    for x in (np.ones((3, 4)), np.asfortranarray(np.ones((3, 4))), np.ones((4, 3))[::-1]):
+        assert order(compiled(x)) == order(function(x))

@@ -124,7 +124,7 @@ def _like(
     kind = number_kind(graph, a)
     own = WEAK_DTYPES[kind] if isinstance(kind, type) else kind
     array = _filled(graph, extents, fill, dtype_of(graph, dtype) or own)
-    if shape is None and isinstance(a, Array) and all(axis.root is not None for axis in a.axes):
+    if shape is None and isinstance(a, Array):
         array.buffer.order = axis_order(a)
     return lay_out(graph, array, requested(graph, order, "K"), a)
 
