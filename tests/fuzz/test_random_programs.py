@@ -8,7 +8,9 @@ from __future__ import annotations
 import random
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
@@ -79,7 +81,7 @@ def hold(drawn: Statistics, count: int, fused: float = 0.8) -> None:
     assert drawn.refused.total() <= max(1, 0.1 * drawn.programs), str(drawn)
     assert drawn.other_errors <= max(1, 0.02 * drawn.programs), str(drawn)
     assert drawn.undecided <= max(1, 0.02 * drawn.programs), str(drawn)
-    assert int(0.005 * drawn.programs) <= drawn.raised <= max(1, 0.1 * drawn.programs), str(drawn)
+    assert drawn.raised <= max(1, 0.1 * drawn.programs), str(drawn)
 
 
 def test_random_programs_compute_what_numpy_computes(tmp_path: Path):
@@ -92,6 +94,23 @@ def test_random_programs_compute_what_numpy_computes(tmp_path: Path):
 def test_more_random_programs_compute_what_numpy_computes(part: int, tmp_path: Path):
     """Two thousand in all."""
     hold(run(250, tmp_path, look_every=2, part=part), 250, fused=0.7)
+
+
+@pytest.mark.filterwarnings("ignore")  # of means of nothing
+def test_some_programs_raise():
+    """What NumPy raises is compared, too: a few in a thousand of the programs that are drawn."""
+    raised = 0
+    for k in range(350):
+        program = write(random.Random(k))
+        names: dict[str, Any] = {"np": np}
+        exec(program.setup, names)
+        exec(program.source, names)
+        try:
+            with np.errstate(all="ignore"):
+                names["f"](*[names[name] for name in program.names])
+        except Exception:
+            raised += 1
+    assert 3 <= raised <= 35
 
 
 WRONG = [
