@@ -12,6 +12,7 @@ loc("a.mlir":1:1)
 from __future__ import annotations
 
 import re
+import struct
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
@@ -106,7 +107,7 @@ def parse_with(
         raise SyntaxFailure(_tidy(error.msg), places.at(error.span.start), notes=notes) from error
     except RecursionError as error:
         raise SyntaxFailure("the IR is nested too deeply to parse", places.at(_position(parser))) from error
-    except (DiagnosticException, ValueError, OverflowError) as error:
+    except (DiagnosticException, ValueError, OverflowError, struct.error) as error:
         # Raised by verifiers of attributes and types, and by conversions of literals, during parsing.
         place = places.at(places.end_of_previous_token(_position(parser)))
         raise SyntaxFailure(_tidy(_conversion_message(error)), place) from error

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import (
     AnyFloat,
     ArrayAttr,
     BFloat16Type,
+    ComplexType,
     DenseIntOrFPElementsAttr,
     Float16Type,
     Float32Type,
@@ -20,6 +21,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 
+from ....dialects.diagnostic import fail
 from ....dialects.ext.arith import NO_OVERFLOW
 from ....dialects.nest import AccumulateOp
 
@@ -48,6 +50,9 @@ _LARGEST: dict[type[Attribute], float] = {
     Float32Type: (2 - 2.0**-23) * 2.0**127,
     Float64Type: sys.float_info.max,
 }
+ATOMIC_KINDS = {"add": 1, "maxsi": 4, "maxui": 5, "minsi": 7, "minui": 8, "or": 11, "and": 12, "xor": 15}
+"""The number that `memref.atomic_rmw` has for a combiner of integers (arith::AtomicRMWKind)."""
+
 VECTOR_KINDS = {"maximum": "maximumf", "minimum": "minimumf"}
 """The combining kind of `vector.reduction` where it has another name."""
 
@@ -88,8 +93,12 @@ def splat(attribute: Attribute, vector: VectorType) -> Attribute:
 
 
 def identities(op: AccumulateOp) -> list[FloatAttr | IntegerAttr]:
-    """The values that leave a reduction as it is, one a buffer."""
+    """The values that leave a reduction as it is, one a buffer. Raises a diagnostic for complex numbers by name."""
     if op.combiner.data == "custom":
         assert isinstance(op.identity, ArrayAttr)
         return list(op.identity.data)  # pyright: ignore[reportReturnType]
-    return [identity(op.combiner.data, op.values[0].type)]
+    element = op.values[0].type
+    if isinstance(element, ComplexType):
+        hint = "run nest-expand-complex before"
+        raise fail(op, f"the combiner '{op.combiner.data}' of {element} has no identity here", hint=hint)
+    return [identity(op.combiner.data, element)]

@@ -42,3 +42,9 @@ def test_what_is_wrong_stays_wrong():
             parse_module("func.func private @f(memref<2x>)")
         with pytest.raises(SyntaxFailure):
             parse_module("func.func private @f(memref<2xf32> memref<2xf32>)")
+
+
+def test_a_literal_that_no_integer_has_is_a_mistake_in_the_text():
+    text = "func.func @f(%v: vector<2xf32>) {\n  %u = vector.shuffle %v, %v [{}, 1] : vector<2xf32>, vector<2xf32>\n  func.return\n}"
+    with pytest.raises(SyntaxFailure, match="out of range"):
+        parse_module(text.replace("{}", "1" + "0" * 40))

@@ -88,3 +88,15 @@ func.func @unwritten(%x: memref<8xf32>) {
   }
   func.return
 }
+
+// -----
+
+// Sums of complex numbers are written as two before anything starts from their identity.
+func.func @complex(%x: memref<8xcomplex<f32>>, %y: memref<8xcomplex<f32>>) {
+  nest.for "i" %i = 0 to 8 {
+    %a = nest.load %x[%i] : memref<8xcomplex<f32>>
+    // expected-error @below {{the combiner 'add' of complex<f32> has no identity here}}
+    nest.accumulate "y" add %a, %y[%i] : memref<8xcomplex<f32>>
+  }
+  func.return
+}
