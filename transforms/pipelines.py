@@ -71,12 +71,13 @@ PIPELINES: dict[str, tuple[str, ...]] = {
     ),
     "cpu": ("cpu-to-scf", "cpu-to-llvm"),
     # the same for kernels, which check the indices that they look up
-    "cuda-to-nest": ("nt-drop-native", "to-nest", "nest-sink-checks"),
+    "cuda-to-nest": ("nt-drop-native", "to-nest", "nest-raise-updates", "nest-sink-checks"),
     "cuda-to-parts": (
         "nt-drop-native",
         "to-loops",
         "nest-outline-repeated{host=true}",
         "nest-reuse-buffers{order=free}",
+        "nest-raise-updates",
         "nest-sink-checks",
     ),
     # nest -> gpu: kernels and the host function that launches them; functions that CUDA C lacks are written out

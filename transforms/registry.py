@@ -41,6 +41,7 @@ PASSES: dict[str, str] = {
     "nest-share-scratch": "transforms.nest.memory.share_scratch:NestShareScratchPass",
     "nest-freeze": "transforms.nest.cleanup.freeze:NestFreezePass",
     "nest-fold-combiners": "transforms.nest.cleanup.fold_combiners:NestFoldCombinersPass",
+    "nest-raise-updates": "transforms.nest.cleanup.raise_updates:NestRaiseUpdatesPass",
     "nest-sink-checks": "transforms.nest.cleanup.sink_checks:NestSinkChecksPass",
     "nest-schedule-own": "transforms.schedule.own_schedules:NestScheduleOwnPass",
     "nest-schedule-cpu": "transforms.schedulers.cpu.schedule_cpu:NestScheduleCpuPass",

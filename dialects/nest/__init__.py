@@ -16,7 +16,7 @@ func.func @rows(%x: memref<?x?xf32>, %out: memref<?xf32>) {
 from xdsl.ir import Dialect
 
 from .access import AccessOp, LoadOp, StatementOp, StoreOp
-from .accumulate import COMBINERS, ORDERS, AccumulateOp, YieldOp
+from .accumulate import ATOMIC_BITS, ATOMIC_COMBINERS, COMBINERS, ORDERS, AccumulateOp, YieldOp, is_atomic
 from .barrier import BarrierOp
 from .buffer import AllocOp, IndexOp, LookupOp
 from .loop import BIND_AXES, BLOCK_AXES, LANES, MARKS, MAX_THREADS, THREAD_AXES, ForOp, IfOp
@@ -29,6 +29,8 @@ NEST = Dialect(
 )
 
 __all__ = [
+    "ATOMIC_BITS",
+    "ATOMIC_COMBINERS",
     "BIND_AXES",
     "BLOCK_AXES",
     "COMBINERS",
@@ -51,4 +53,5 @@ __all__ = [
     "StatementOp",
     "StoreOp",
     "YieldOp",
+    "is_atomic",
 ]

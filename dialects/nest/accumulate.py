@@ -58,8 +58,14 @@ COMBINERS: dict[str, str] = {
 
 _KINDS: dict[str, type[Attribute]] = {"i": IntegerType, "f": AnyFloat, "c": ComplexType}
 
-ORDERS = ("any", "fixed-tree", "sequential")
-"""How far a reduction may be re-associated: freely, in one fixed tree, not at all."""
+ORDERS = ("any", "fixed-tree", "sequential", "atomic")
+"""How far a reduction may be re-associated: freely, in one fixed tree, not at all; freely, and each update is one step."""
+
+ATOMIC_COMBINERS = ("add", "maxsi", "minsi", "maxui", "minui", "and", "or", "xor")
+"""Combiners that processors apply to an integer in memory in one step."""
+
+ATOMIC_BITS = (32, 64)
+"""Widths of the integers to which they do."""
 
 
 @irdl_op_definition
@@ -69,7 +75,9 @@ class AccumulateOp(StatementOp):
     `acc[...] = combine(acc[...], v)`. The combiner is named (`COMBINERS`), or `custom` with a region
     that takes the old elements, then the new values, and yields the combined ones. Several buffers at once
     (argmax pairs, Welford triples): `custom (%v, %k), (%best, %where)[%i]`, all at the same indices.
-    `order(sequential)` forbids re-association; the default is `any`.
+    `order(sequential)` forbids re-association; the default is `any`. With `order(atomic)` nothing comes between the
+    reading and the writing of an update, so that iterations which run at the same time may update one element: of integers
+    of 32 and 64 bits, whose combiners give the same in any order.
     """
 
     name = "nest.accumulate"
@@ -119,8 +127,14 @@ class AccumulateOp(StatementOp):
 
     @property
     def order_name(self) -> str:
-        """`any`, `fixed-tree` or `sequential`."""
+        """`any`, `fixed-tree`, `sequential` or `atomic`."""
         return self.order.data if self.order is not None else "any"
+
+    def set_order(self, order: str) -> None:
+        """Replace the order: one of `ORDERS`."""
+        self.properties.pop("order", None)
+        if order != "any":
+            self.properties["order"] = StringAttr(order)
 
     def set_access(self, indices: AffineList, where: AffineList | None) -> None:
         """Replace the indices and the affine part of the domain."""
@@ -150,6 +164,11 @@ class AccumulateOp(StatementOp):
                 f"{self.name}: unknown order '{self.order_name}'; one of {', '.join(ORDERS)}"
             )
         self._verify_combiner()
+        if self.order_name == "atomic" and not is_atomic(self.combiner.data, self.values[0].type):
+            raise VerifyException(
+                f"{self.name}: no atomic update '{self.combiner.data}' of {self.values[0].type}; "
+                f"{', '.join(ATOMIC_COMBINERS)} of {' and '.join(f'i{bits}' for bits in ATOMIC_BITS)}"
+            )
 
     def _verify_combiner(self) -> None:
         name = self.combiner.data
@@ -280,6 +299,15 @@ def _type_of(number: Attribute) -> Attribute | None:
     if isinstance(number, ArrayAttr) and len(number) == 2 and isinstance(number.data[0], FloatAttr):
         return ComplexType(number.data[0].type)
     return number.type if isinstance(number, FloatAttr | IntegerAttr) else None
+
+
+def is_atomic(combiner: str, element: Attribute) -> bool:
+    """Whether a combiner can be applied to an element in memory in one step."""
+    return (
+        combiner in ATOMIC_COMBINERS
+        and isinstance(element, IntegerType)
+        and element.width.data in ATOMIC_BITS
+    )
 
 
 def _parse_order(parser: Parser) -> str:

@@ -330,6 +330,20 @@ _ROWS: dict[tuple[str, str], tuple[Primitive, ...]] = {
             (Result("parts"), Result("combine")),
         ),
         _primitive(
+            "exact_sum",
+            "Add up integers instead of floating-point numbers at indices: the same sums in any order.",
+            _loop(),
+            (),
+            (Result("start"), Result("largest"), Result("sums"), Result("end")),
+        ),
+        _primitive(
+            "last_write",
+            "Look for the last iteration that writes each element, then write what that one does.",
+            _loop(),
+            (),
+            (Result("start"), Result("look"), Result("end")),
+        ),
+        _primitive(
             "scatter_to_gather",
             "Let each element gather what a loop adds to elements around its iteration.",
             (Target("buffer", BUFFER), Target("loop", keyword="in", consumed=True)),
@@ -556,6 +570,11 @@ _ROWS: dict[tuple[str, str], tuple[Primitive, ...]] = {
             "Bind a loop to an axis of the grid or of the block, when no dependence forbids it.",
             _loop(),
             (Option("axis", "string", required=True, keyword="to"),),
+        ),
+        _primitive(
+            "atomic",
+            "Make the updates that a loop carries one step each, so that its iterations may run at the same time.",
+            _loop(),
         ),
         _primitive(
             "insert_barriers",

@@ -191,8 +191,22 @@ def _require_same_kind(graph: Graph, name: str, result: Value, dtype: np.dtype) 
         )
 
 
+def _is_of_dtype(graph: Graph, value: Value, array: Array) -> bool:
+    """Whether sums of elements of an array and a value are of the array's dtype, and one that sums keep their bits in."""
+    kind = number_kind(graph, value)
+    dtype = array.dtype if isinstance(kind, type) else np.result_type(array.dtype, kind)
+    is_weak = isinstance(kind, type) and (kind is int or kind is bool or array.dtype.kind == "f")
+    return (
+        (is_weak or not isinstance(kind, type))
+        and dtype == array.dtype
+        and array.dtype.kind in "iuf"
+        and array.dtype.itemsize >= 4
+        and not array.part
+    )
+
+
 def update_each(graph: Graph, ufunc: np.ufunc, array: Value, indices: Value, operand: Value | None) -> Static:
-    """`np.add.at(array, indices, operand)`: every update counts, one after the other."""
+    """`np.add.at(array, indices, operand)`: every update counts, one after the other; additions in any order."""
     if not isinstance(array, Array):
         raise graph.error(DTypeError, f"np.{ufunc.__name__}.at needs an array, not {describe(array)}")
     check_writable(graph, array.buffer)
@@ -219,9 +233,12 @@ def update_each(graph: Graph, ufunc: np.ufunc, array: Value, indices: Value, ope
             value = strip_leading(value, len(found.extents))
         found.check(island)
         source = found.source(island)
+        is_sum = ufunc is np.add and value is not None and _is_of_dtype(graph, value, array)
 
         def one(index: list[Affine]) -> None:
             place = source(index)
+            if value is not None and is_sum:
+                return island.add(found.base, place, island.element(value, array.dtype, index))
             operands: list[Value] = [Scalar(island.load(found.base, place), array.dtype)]
             if value is not None and extents_of(value):
                 dtype = value.dtype  # pyright: ignore

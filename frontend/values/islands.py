@@ -157,6 +157,15 @@ class Island:
         at = affine_list(_root_indices(array, indices))
         self.graph.insert(StoreOp(stored, memref, at, label=ir_name(buffer.name), where=domain))
 
+    def add(self, array: Array, indices: Sequence[Affine], value: SSAValue) -> None:
+        """Add the SSA scalar `value`, of the view's element type, to the element at `indices` (in bounds), in any order."""
+        buffer = array.buffer
+        memref = self.memref(buffer, write=True)
+        assert isinstance(memref.type, MemRefType) and not array.part
+        stored = to_storage(self.graph.emitter(), value, memref.type.element_type)
+        at = affine_list(_root_indices(array, indices))
+        self.graph.insert(AccumulateOp("add", [stored], [memref], at, label=ir_name(buffer.name)))
+
     def _with_part(
         self, array: Array, indices: Sequence[Affine], value: SSAValue, where: Sequence[Affine]
     ) -> SSAValue:

@@ -253,8 +253,10 @@ class KernelPrinter(WarpPrinter, MatrixPrinter, SharedPrinter):
         value, place = self.value(op.value), self.place(op.memref, list(op.indices))
         self._flush([op.memref])
         pointer, operand = f"&{place.text}", value.text
-        if bits == 64 and function == "atomicAdd":  # CUDA has the unsigned overload only
-            pointer, operand = f"(unsigned long long *){pointer}", cast("unsigned long long", value).text
+        is_signed = function in ("atomicMax", "atomicMin") and op.kind.value.data not in _UNSIGNED_ATOMICS
+        if bits is not None and not is_signed and (bits == 64 or op.kind.value.data in _UNSIGNED_ATOMICS):
+            name = "unsigned long long" if bits == 64 else "unsigned int"  # CUDA has no other overload
+            pointer, operand = f"({name} *){pointer}", cast(name, value).text
         self._comment(op)
         call = f"{function}({pointer}, {operand})"
         if op.result.first_use is None:
@@ -463,8 +465,21 @@ _STATEMENTS = {
     nvgpu.DeviceAsyncWaitOp: KernelPrinter.async_wait,
 }
 
-_ATOMICS = {0: "atomicAdd", 1: "atomicAdd", 4: "atomicMax", 7: "atomicMin", 11: "atomicOr", 12: "atomicAnd"}
+_ATOMICS = {
+    0: "atomicAdd",
+    1: "atomicAdd",
+    4: "atomicMax",
+    5: "atomicMax",
+    7: "atomicMin",
+    8: "atomicMin",
+    11: "atomicOr",
+    12: "atomicAnd",
+    15: "atomicXor",
+}
 """memref.atomic_rmw's `kind` (arith::AtomicRMWKind) to CUDA's function."""
+
+_UNSIGNED_ATOMICS = (5, 8)
+"""The kinds that compare numbers without a sign."""
 
 
 def _is_guard(op: scf.IfOp) -> bool:

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ...analysis.nest.kernels.combiners import combiner_op, zero
+from ...analysis.nest.kernels.combiners import ATOMIC_KINDS, combiner_op, zero
 from ...analysis.nest.sets.domains import Domain, LoadGuards, domain_of, may_be_undefined
 from ...analysis.nest.values.linear_forms import Linear, forms_of, linear
 from ...dialects.affine import AffineList
@@ -164,6 +164,20 @@ class Statements:
         store = memref.StoreOp.create(operands=(value, buffer, *indices), attributes=kept_attributes(op))
         self.builder.emit(store)
 
+    def update(
+        self, op: AccumulateOp, value: SSAValue, buffer: SSAValue, indices: Sequence[SSAValue]
+    ) -> None:
+        """Combine an element with a value in one step."""
+        kind = IntegerAttr(ATOMIC_KINDS[op.combiner.data], i64)
+        self.builder.emit(
+            memref.AtomicRMWOp.create(
+                operands=(value, buffer, *indices),
+                result_types=[value.type],
+                properties={"kind": kind},
+                attributes=kept_attributes(op),
+            )
+        )
+
     def load(self, op: LoadOp) -> None:
         def read() -> SSAValue:
             return self.read(self.value(op.memref), self.index_values(op.indices))
@@ -220,6 +234,8 @@ class Statements:
         def body() -> None:
             indices = self.index_values(op.indices)
             buffers = [self.value(m) for m in op.memrefs]
+            if op.order_name == "atomic":
+                return self.update(op, self.value(op.values[0]), buffers[0], indices)
             old = [self.read(buffer, indices) for buffer in buffers]
             combined = self.combine(op, old, [self.value(v) for v in op.values])
             for value, buffer in zip(combined, buffers, strict=True):

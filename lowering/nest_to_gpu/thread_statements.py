@@ -230,6 +230,15 @@ class ThreadBody(TileBody):
     def write(self, op: Operation, value: SSAValue, buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
         super().write(op, value, buffer, self.places(buffer, indices))
 
+    def update(
+        self, op: AccumulateOp, value: SSAValue, buffer: SSAValue, indices: Sequence[SSAValue]
+    ) -> None:
+        """What a thread has for itself, no other one updates."""
+        if op.memrefs[0] not in self.private:
+            return super().update(op, value, buffer, self.places(buffer, indices))
+        (new,) = self.combine(op, [self.read(buffer, indices)], [value])
+        self.write(op, new, buffer, indices)
+
     def is_local(self, buffer: SSAValue) -> bool:
         return buffer in self.private
 

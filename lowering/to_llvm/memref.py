@@ -23,6 +23,7 @@ from xdsl.dialects import llvm, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     IntegerAttr,
+    IntegerType,
     MemRefType,
     NoneAttr,
     StridedLayoutAttr,
@@ -32,8 +33,10 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Operation, SSAValue
 
 from ...analysis.machine import STACK_LIMIT
+from ...analysis.nest.kernels.combiners import ATOMIC_KINDS
 from ...dialects.attributes import NONTEMPORAL
 from ...dialects.diagnostic import LoweringError, fail
+from ...dialects.ext import llvm as ext
 from ...dialects.ext import llvm_intrinsics as intr
 from ...dialects.ext.memref import PrefetchOp
 from ..abi.error_codes import MEMORY_ERROR
@@ -79,6 +82,34 @@ def _store(b: FunctionBuilder, op: memref.StoreOp) -> None:
     b.written.add(ref.base)
     pointer = address(b, ref, [b.index(i) for i in op.indices])
     b.store(b.value(op.value), pointer, byte_size(ref.element), NONTEMPORAL in op.attributes)
+
+
+_UPDATES = {
+    ATOMIC_KINDS[name]: update
+    for name, update in {
+        "add": "add",
+        "maxsi": "max",
+        "maxui": "umax",
+        "minsi": "min",
+        "minui": "umin",
+        "or": "_or",
+        "and": "_and",
+        "xor": "_xor",
+    }.items()
+}
+"""The update of `llvm.atomicrmw`, by the kind that `memref.atomic_rmw` has."""
+
+
+def _atomic(b: FunctionBuilder, op: memref.AtomicRMWOp) -> None:
+    ref, update = b.memref(op.memref), _UPDATES.get(op.kind.value.data)
+    if update is None or not isinstance(ref.element, IntegerType):
+        raise fail(op, f"no atomic update of this kind of {ref.element}", error=LoweringError)
+    b.read.add(ref.base)
+    b.written.add(ref.base)
+    pointer = address(b, ref, [b.index(i) for i in op.indices])
+    rmw = ext.AtomicRMWOp.of(update, pointer, b.value(op.value))
+    b.block.add_op(rmw)
+    b.bind(op.result, rmw.res)
 
 
 def _prefetch(b: FunctionBuilder, op: PrefetchOp) -> None:
@@ -260,6 +291,7 @@ def _view(ref: MemRef, offset: Size, sizes: Sequence[Size], strides: Sequence[Si
 MEMREF: dict[str, Handler] = {
     "memref.load": _load,
     "memref.store": _store,
+    "memref.atomic_rmw": _atomic,
     "memref.prefetch": _prefetch,
     "memref.alloc": _alloc,
     "memref.alloca": _alloca,

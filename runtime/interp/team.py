@@ -40,6 +40,7 @@ class TeamCompiler(Compiler):
         self.enclosing: set[str] = set()
         self.is_one_thread = False
         self.current: Operation | None = None
+        self.is_atomic = False
         self.shared: dict[SSAValue, tuple[str, list[str]]] = {}
         """Buffers that threads share: the table they are in, and the axes along which there is one for each thread."""
 
@@ -127,6 +128,12 @@ class TeamCompiler(Compiler):
         self.axes = {}
         self.line(f"run_team(rng, {team}, ({lengths}), races, operations)")
 
+    def accumulate(self, op: AccumulateOp) -> None:
+        """An atomic update is no race with others like it."""
+        self.is_atomic = op.order_name == "atomic"
+        super().accumulate(op)
+        self.is_atomic = False
+
     def _over_lanes(self, op: AccumulateOp) -> None:
         """An update by all lanes of a warp: they meet, and lane 0 makes the updates of all."""
         domain, value, values = domain_of(op), self.fresh("v"), self.fresh("v")
@@ -194,11 +201,12 @@ class TeamCompiler(Compiler):
 
     def read(self, op: Operation, buffer: SSAValue, indices: AffineList, target: str) -> str:
         subscript = super().read(op, buffer, indices, target)
-        self._record("read", buffer, subscript)
+        self._record("update" if self.is_atomic else "read", buffer, subscript)
         return subscript
 
     def write(self, buffer: SSAValue, subscript: str, value: str) -> None:
-        self._record("write", buffer, subscript)
+        if not self.is_atomic:
+            self._record("write", buffer, subscript)
         super().write(buffer, subscript, value)
 
     def _record(self, action: str, buffer: SSAValue, subscript: str) -> None:
@@ -230,27 +238,41 @@ class Races:
         self.thread: Thread = ()
         self.writers: dict[int, Thread] = {}
         self.readers: dict[int, set[Thread]] = {}
+        self.updaters: dict[int, set[Thread]] = {}
 
     def wait(self) -> None:
         """All threads have met at a barrier."""
         self.writers.clear()
         self.readers.clear()
+        self.updaters.clear()
 
     def read(self, base: int, strides: Iterable[int], indices: Iterable[int], op: Operation) -> None:
         """The thread reads an element."""
         address = base + sum(i * s for i, s in zip(indices, strides, strict=True))
-        if self.writers.get(address, self.thread) != self.thread:
+        if self.writers.get(address, self.thread) != self.thread or self._is_updated(address):
             self.trap(op, "reads what another thread of the block has written since the last barrier")
         self.readers.setdefault(address, set()).add(self.thread)
 
     def write(self, base: int, strides: Iterable[int], indices: Iterable[int], op: Operation) -> None:
         """The thread writes an element."""
         address = base + sum(i * s for i, s in zip(indices, strides, strict=True))
-        if self.writers.get(address, self.thread) != self.thread:
+        if self.writers.get(address, self.thread) != self.thread or self._is_updated(address):
             self.trap(op, "writes what another thread of the block has written since the last barrier")
         if self.readers.get(address, {self.thread}) != {self.thread}:
             self.trap(op, "writes what another thread of the block has read since the last barrier")
         self.writers[address] = self.thread
+
+    def update(self, base: int, strides: Iterable[int], indices: Iterable[int], op: Operation) -> None:
+        """The thread updates an element in one step."""
+        address = base + sum(i * s for i, s in zip(indices, strides, strict=True))
+        if self.writers.get(address, self.thread) != self.thread:
+            self.trap(op, "updates what another thread of the block has written since the last barrier")
+        if self.readers.get(address, {self.thread}) != {self.thread}:
+            self.trap(op, "updates what another thread of the block has read since the last barrier")
+        self.updaters.setdefault(address, set()).add(self.thread)
+
+    def _is_updated(self, address: int) -> bool:
+        return self.updaters.get(address, {self.thread}) != {self.thread}
 
 
 def run_team(

@@ -253,6 +253,54 @@ def bordered(x):
     return np.pad(x, ((1, 2), (3, 0)))
 
 
+def counted(b):
+    counts = np.zeros(37, np.int32)
+    for i in range(len(b)):
+        counts[b[i]] += 1
+    return counts
+
+
+def counted_rows(b):
+    counts = np.zeros((len(b), 20), np.int64)
+    for r in range(len(b)):
+        for i in range(b.shape[1]):
+            counts[r, b[r, i]] += 1
+    return counts
+
+
+def marked(b, c):
+    counts, bits = np.zeros(19, np.int64), np.zeros(5, np.int32)
+    for i in range(len(b)):
+        counts[b[i]] -= i
+        bits[c[i]] |= 1 << (i % 29)
+    return counts, bits
+
+
+def added_at(y, at, v):
+    y = y.copy()
+    np.add.at(y, at, v)
+    return y
+
+
+def set_at(y, at, v):
+    y = y.copy()
+    y[at] = v
+    return y
+
+
+def updated_at(y, at, v):
+    y = y.copy()
+    y[at] += v
+    return y
+
+
+def embedding_gradient(w, at):
+    """That of sum(w[at] ** 2)."""
+    gradient = np.zeros_like(w)
+    np.add.at(gradient, at, 2 * w[at])
+    return gradient
+
+
 def taken(x, rows):
     return x[rows]
 
@@ -413,6 +461,62 @@ LAYOUTS = (
         ("f32[131,7]; i64[131] within 7", "f64[33,70]; i32[33] below 70"),
         tolerance=1e-4,
         absolute=1e-5,
+    ),
+    Program(
+        "histogram",
+        counted,
+        ("i64[1003] below 37", "ui8[300] below 7", "i32[1]", "i64[0] below 3", "i64[3000] within 1"),
+    ),
+    Program("histogram of each row", counted_rows, ("i64[5,203] below 7", "i32[1,900] below 3", "i8[40,3]")),
+    Program(
+        "histograms and bits",
+        marked,
+        ("i64[333] below 19; i32[333] below 5", "i32[70] below 19; i64[70] below 5"),
+    ),
+    Program(
+        "sums at indices",
+        added_at,
+        (
+            "f32[19]; i64[1003] within 19; f32[1003]",
+            "f32[5]; i32[333] below 5; f32[333] special",
+            "f64[7]; i64[333] within 7; f64[333] special",
+            "f64[300]; i64[70] within 300; f64[70] strided",
+            "i32[5]; i64[333] within 5; i32[333]",
+            "f32[1]; i64[2000] within 1; f32[2000] reversed",
+            "f16[5]; i64[99] within 5; f16[99]",
+            "f32[4]; i64[0] within 4; f32[0]",
+        ),
+        tolerance=2e-5,
+        absolute=1e-6,
+    ),
+    Program(
+        "sums of rows at indices",
+        added_at,
+        ("f64[19,7]; i64[103] within 19; f64[103,7]", "f32[3,130]; i32[77] below 3; f32[77,130]"),
+        tolerance=2e-5,
+        absolute=1e-6,
+    ),
+    Program(
+        "the last value at an index",
+        set_at,
+        (
+            "f32[19]; i64[1003] within 19; f32[1003]",
+            "f64[300,5]; i32[77] below 300; f64[77,5]",
+            "bool[9]; i64[333] within 9; bool[333]",
+            "f32[4]; i64[0] within 4; f32[0]",
+        ),
+    ),
+    Program(
+        "updates at indices of which the last stays",
+        updated_at,
+        ("f32[19]; i64[1003] within 19; f32[1003]", "f64[30,5]; i32[77] below 30; f64[77,5]"),
+    ),
+    Program(
+        "gradient of an embedding",
+        embedding_gradient,
+        ("f32[19,33]; i64[103] within 19", "f64[5,64]; i32[9,13] below 5"),
+        tolerance=2e-5,
+        absolute=1e-6,
     ),
     Program("gather of long rows", taken, ("f32[40,64]; i64[3001] below 40", "i8[7,1000]; i32[700] below 7")),
     Program("reverse of the axes", permuted, ("f32[35,3,41]", "f64[33,2,9]", "i8[70,3,130]", "f32[3,300,2]")),

@@ -252,6 +252,11 @@ def adds_products(loop: ForOp) -> bool:
     )
 
 
+def is_outermost(loop: ForOp) -> bool:
+    """Whether no loop is around it."""
+    return not enclosing_loops(loop)
+
+
 def is_masked(loop: ForOp) -> bool:
     """Whether a statement in it has a domain, and is to a buffer that the program makes."""
     return any(

@@ -71,6 +71,7 @@ from primitive_loops import (
     has_reduction,
     is_innermost,
     is_masked,
+    is_outermost,
     loop_of,
     of_loop,
 )
@@ -339,6 +340,20 @@ PRIMITIVES: dict[str, Primitive] = {
         copies=True,
         families=("attention",),
     ),
+    "exact_sum": Primitive(
+        of_loop("exact_sum", accumulates),
+        checks=("transforms.nest.reductions.exact_sum:may_alias=False",),
+        copies=True,
+        weight=0,
+        families=("found",),
+    ),
+    "last_write": Primitive(
+        of_loop("last_write", is_outermost),
+        checks=("transforms.nest.reductions.last_write:may_alias=False",),
+        copies=True,
+        weight=0,
+        families=("found",),
+    ),
     "scatter_to_gather": Primitive(
         draw_scatter,
         checks=("transforms.nest.reductions.scatter_to_gather:_why_not_moved",),
@@ -487,6 +502,12 @@ PRIMITIVES: dict[str, Primitive] = {
     ),
     "parallel": Primitive(of_loop("parallel"), is_mark=True),
     "bind": Primitive(of_loop("bind", axis=BIND_AXES), is_mark=True),
+    "atomic": Primitive(
+        of_loop("atomic", accumulates),
+        weight=1,
+        families=("found",),
+        harmless="no update that it refuses is one that the dialect has",
+    ),
     "insert_barriers": Primitive(
         _draw_for_function("insert_barriers"),
         checks=(

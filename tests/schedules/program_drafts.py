@@ -233,6 +233,20 @@ class Draft:
         self.emit(f"{value} = math.exp {a} : {self.element}")
         return value
 
+    def place(self, value: str, size: int) -> str:
+        """An index below `size`, a power of two, that a value says."""
+        number, rest, index, most = (self.fresh() for _ in range(4))
+        if self.element.startswith("f"):
+            self.emit(f"{number} = arith.fptosi {value} : {self.element} to i64")
+        elif self.element == "i32":
+            self.emit(f"{number} = arith.extsi {value} : i32 to i64")
+        else:
+            number = value
+        self.emit(f"{most} = arith.constant {size - 1} : i64")
+        self.emit(f"{rest} = arith.andi {number}, {most} : i64")
+        self.emit(f"{index} = arith.index_cast {rest} : i64 to index")
+        return index
+
     def any_op(self, a: str, b: str) -> str:
         return self.op(self.rng.choice(("add", "sub", "add", "max", "mul")), a, b)
 

@@ -513,6 +513,30 @@ def aliased(d: Draft) -> None:
             d.store(d.load("y", i), "x", i)
 
 
+def found(d: Draft) -> None:
+    """Updates or stores of elements that other elements say: sums at indices, writes of which the last stays."""
+    n, m, size = d.extent("n"), d.extent("m"), d.rng.choice((1, 2, 4))
+    kind = d.rng.choice(("add", "add", "add", "store", "max"))
+    d.buffer("x", n, m)
+    rows = Extent("size", size)
+    is_row = d.maybe(0.4)
+    d.buffer("y", *((rows, m) if is_row else (rows,)), role="inout")
+    reads = d.maybe(0.15)
+    with d.nest([("i", n), ("j", m)], plain=0.85) as v:
+        value = d.load("x", f"{v['i']}, {v['j']}")
+        index = d.place(d.load("x", f"{v['i']}, 0") if d.maybe(0.3) else value, size)
+        at = f"{index}, {v['j']}" if is_row else index
+        if reads:
+            value = d.tame_op(value, d.load("y", at))
+        domain = d.rng.choice(("", "", f" where ({v['i']} >= 1)", d.mask(value) if d.maybe(0.3) else ""))
+        if kind == "store":
+            d.store(value, "y", at, domain if d.maybe(0.3) else "")
+        else:
+            signed = "maximum" if d.element.startswith("f") else "maxsi"
+            order = " order(sequential)" if d.maybe(0.1) else ""
+            d.accumulate("add" if kind == "add" else signed, value, "y", at, domain, order)
+
+
 def checked(d: Draft) -> None:
     """A Python index that is checked, and fails for some extents."""
     n, m = d.extent("n"), d.extent("m")
@@ -558,12 +582,13 @@ FAMILIES: dict[str, tuple[Callable[[Draft], None], Sequence[str]]] = {
     "epilogue": (epilogue, tuple(DTYPES)),
     "tiles": (tiles, tuple(DTYPES)),
     "scatter": (scatter, INTEGERS),
+    "found": (found, tuple(DTYPES)),
 }
 """A family, and its element types; values of repeated updates may grow beyond what floats hold exactly."""
 
 
 USUAL = tuple(
-    name for name in FAMILIES if name not in ("tiles", "scatter", "tuples", "relative", "attention")
+    name for name in FAMILIES if name not in ("tiles", "scatter", "tuples", "relative", "attention", "found")
 )
 """Those that are drawn where none is asked for: the others give most primitives little."""
 

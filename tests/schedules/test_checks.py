@@ -24,6 +24,7 @@ from nestor.transforms.nest.loops.skew import skew
 from nestor.transforms.nest.loops.specialise import specialise
 from nestor.transforms.nest.loops.unroll import unroll
 from nestor.transforms.nest.mapping.annotate import annotate
+from nestor.transforms.nest.mapping.atomic import atomic
 from nestor.transforms.nest.mapping.insert_barriers import insert_barriers
 from nestor.transforms.nest.memory.hoist_alloc import hoist_alloc
 from nestor.transforms.nest.memory.prefetch import prefetch
@@ -120,6 +121,17 @@ func.func @f(%x: memref<?xf32>, %n: index) {
     %t = nest.alloc "t"(%i) : memref<?xf32>
     %v = nest.load %x[%i] : memref<?xf32>
     nest.store "t" %v, %t[0] : memref<?xf32>
+  }
+  func.return
+}"""
+
+FLOATS_AT_INDICES = """
+func.func @f(%x: memref<8xf32>, %b: memref<8xi64>, %y: memref<4xf32>) {
+  nest.for "i" %i = 0 to 8 {
+    %v = nest.load %b[%i] : memref<8xi64>
+    %k = arith.index_cast %v : i64 to index
+    %a = nest.load %x[%i] : memref<8xf32>
+    nest.accumulate "y" add %a, %y[%k] : memref<4xf32>
   }
   func.return
 }"""
@@ -230,6 +242,13 @@ NO_RESULT = {
         LoweringError,
         "a barrier of the block where not all of its threads arrive",
         then=_lower(TO_GPU),
+    ),
+    "atomic": Case(
+        FLOATS_AT_INDICES,
+        lambda m: atomic(_i(m)),
+        "transforms.nest.mapping.atomic:why_not_atomic",
+        VerificationFailure,
+        "no atomic update 'add' of f32",
     ),
     "specialise": Case(
         IN_A_VECTOR,

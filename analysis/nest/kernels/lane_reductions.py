@@ -23,7 +23,7 @@ _INTEGERS = tuple(IntegerType(bits) for bits in (8, 16, 32, 64))
 
 def reduction_loop(op: Operation) -> ForOp | None:
     """The loop over lanes all of whose iterations update one element by `op`; None when `op` is no such update."""
-    if not isinstance(op, AccumulateOp):
+    if not isinstance(op, AccumulateOp) or op.order_name == "atomic":
         return None
     loop = _lane_loop(op)
     if loop is None or any(isinstance(m.owner, AllocOp) and loop.is_ancestor(m.owner) for m in op.memrefs):

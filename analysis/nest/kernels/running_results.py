@@ -26,14 +26,17 @@ from .loop_marks import refuse_in_vector, refuse_marked
 LANES, SCAN = "scan in lanes", "scan"
 
 
-def running_update(loop: ForOp) -> AccumulateOp | None:
+def running_update(loop: ForOp, or_before: bool = False) -> AccumulateOp | None:
     """The reduction whose result so far each iteration of `loop` reads; None where there is not just one, or more to it."""
-    update = running_result(loop, SCAN)
+    update = running_result(loop, SCAN, or_before)
     return update if isinstance(update, AccumulateOp) else None
 
 
-def running_result(loop: ForOp, verb: str) -> AccumulateOp | NestorError:
-    """The reduction whose result so far each iteration reads, or why the loop is none to `verb`."""
+def running_result(loop: ForOp, verb: str, or_before: bool = False) -> AccumulateOp | NestorError:
+    """The reduction whose result so far each iteration reads, or why the loop is none to `verb`.
+
+    It is read with the iteration's own update in it; `or_before` takes loops that read what is before it, too.
+    """
     ops = [op for op in loop.body.block.ops if not isinstance(op, YieldOp)]
     updates = [op for op in ops if isinstance(op, AccumulateOp)]
     for op in ops:
@@ -60,7 +63,7 @@ def running_result(loop: ForOp, verb: str) -> AccumulateOp | NestorError:
         if not may_alias(root_of(op.memref), root_of(update.memrefs[0])):
             continue
         is_read = isinstance(op, LoadOp) and op.memref is update.memrefs[0] and op.indices == update.indices
-        if not is_read or not update.is_before_in_block(op):
+        if not is_read or not (or_before or update.is_before_in_block(op)):
             return refuse(verb, loop, "the reduction's buffer is used in another way", [*here, (op, "here")])
         reads += 1
     return update if reads else refuse(verb, loop, "no iteration reads the result so far", here)

@@ -102,8 +102,22 @@ _ACCESSES: dict[type[Operation], Callable[..., list[Access]]] = {
 
 _HARMLESS = frozenset(
     {"builtin.module", "func.return", "memref.alloc", "memref.alloca", "memref.dim", "cf.assert", "scf.yield"}
+    | {
+        "arith.divui",
+        "arith.divsi",
+        "arith.ceildivui",
+        "arith.remui",
+        "arith.extsi",
+    }  # undefined for 0, at worst
     | {view.name for view in VIEWS}
 )
+
+
+def atomic_update(accesses: Sequence[Access]) -> Operation | None:
+    """An update that other iterations may make at the same time; None where there is none."""
+    return next(
+        (a.op for a in accesses if isinstance(a.op, AccumulateOp) and a.op.order_name == "atomic"), None
+    )
 
 
 def root_of(buffer: SSAValue) -> SSAValue:

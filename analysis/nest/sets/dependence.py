@@ -281,7 +281,9 @@ class Dependences:
         accesses = [a for a in self.accesses_in(loop) if not is_private(a, loop)]
         for k, first in enumerate(accesses):
             for second in accesses[k:]:
-                if (first.writes or second.writes) and may_overlap(first, second):
+                if not (first.writes or second.writes) or are_atomic(first, second):
+                    continue
+                if may_overlap(first, second):
                     yield first, second
 
 
@@ -351,9 +353,17 @@ def _commute(first: Access, second: Access) -> bool:
     a, b = first.op, second.op
     if not isinstance(a, AccumulateOp) or not isinstance(b, AccumulateOp):
         return False
-    if first.buffer is not second.buffer or a.order_name != "any" or b.order_name != "any":
+    if first.buffer is not second.buffer or {a.order_name, b.order_name} - {"any", "atomic"}:
         return False
     return a is b or combines_alike(a, b)
+
+
+def are_atomic(first: Access, second: Access) -> bool:
+    """Two updates of one buffer that may be made at the same time."""
+    updates = (first.op, second.op)
+    return all(isinstance(op, AccumulateOp) and op.order_name == "atomic" for op in updates) and _commute(
+        first, second
+    )
 
 
 def combines_alike(a: AccumulateOp, b: AccumulateOp) -> bool:

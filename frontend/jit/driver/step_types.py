@@ -190,6 +190,14 @@ class StepMethods:
             """Give parts of a reduction loop accumulators of their own, combined after it."""
             ...
 
+        def exact_sum(self, loop: Place) -> tuple[Handle, Handle, Handle, Handle]:
+            """Add up integers instead of floating-point numbers at indices: the same sums in any order."""
+            ...
+
+        def last_write(self, loop: Place) -> tuple[Handle, Handle, Handle]:
+            """Look for the last iteration that writes each element, then write what that one does."""
+            ...
+
         def scatter_to_gather(self, buffer: Place, loop: Place) -> tuple[Handle, Handle, Handle]:
             """Let each element gather what a loop adds to elements around its iteration."""
             ...
@@ -371,6 +379,10 @@ class StepMethods:
 
         def bind(self, loop: Place, axis: str) -> None:
             """Bind a loop to an axis of the grid or of the block, when no dependence forbids it."""
+            ...
+
+        def atomic(self, loop: Place) -> None:
+            """Make the updates that a loop carries one step each, so that its iterations may run at the same time."""
             ...
 
         def insert_barriers(self) -> None:

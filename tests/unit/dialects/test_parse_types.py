@@ -45,6 +45,7 @@ def test_what_is_wrong_stays_wrong():
 
 
 def test_a_literal_that_no_integer_has_is_a_mistake_in_the_text():
-    text = "func.func @f(%v: vector<2xf32>) {\n  %u = vector.shuffle %v, %v [{}, 1] : vector<2xf32>, vector<2xf32>\n  func.return\n}"
+    number = "1" + "0" * 40
+    shuffle = f"vector.shuffle %v, %v [{number}, 1] : vector<2xf32>, vector<2xf32>"
     with pytest.raises(SyntaxFailure, match="out of range"):
-        parse_module(text.replace("{}", "1" + "0" * 40))
+        parse_module(f"func.func @f(%v: vector<2xf32>) {{ %u = {shuffle} func.return }}")

@@ -34,6 +34,15 @@ the check and the nest. The nest has to look at every index that was checked, in
 element by element, in a result, or in a buffer that one reads whole. Checks for which that is not proved stay, and a
 remark says why.
 
+So does a nest that checks its own indices and does nothing but update and store elements (`h[b[i]] += 1` in a loop):
+
+    nest.for "i" %i = 0 to %n {                                nest.for "i" %i = 0 to %n {
+      %v = nest.load %b[%i]                                      %v = nest.load %b[%i]
+      %k = arith.index_cast %v                                   %k = arith.index_cast %v
+      %0 = nest.index %k of 256 axis 0 of "h"        becomes     %w = arith.index_cast %k : index to i64
+      nest.accumulate "h" add %one, %h[%0]                       %0 = nest.lookup %w of %c256 axis 0 of "h"
+    }                                                            nest.accumulate "h" add %one, %h[%0]
+
 Where they stay, `y[idx] = v` above all, the pass that asks whether any is outside goes: a nest of checks alone is one
 that kernels run in parallel, and what comes after waits for it; one that says no more than an earlier one goes. Indices that
 are counted (`np.arange(n)`) are no longer looked up.
@@ -47,7 +56,7 @@ from itertools import pairwise
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp, StringAttr, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -70,9 +79,19 @@ from ....analysis.nest.sets.hoisted_checks import (
 from ....analysis.nest.values.extent_keys import bound_key
 from ....dialects.affine import AffineList
 from ....dialects.attributes import ROLE
-from ....dialects.nest import AccumulateOp, AllocOp, ForOp, IfOp, LoadOp, LookupOp, StoreOp, YieldOp
+from ....dialects.nest import (
+    AccumulateOp,
+    AllocOp,
+    ForOp,
+    IfOp,
+    IndexOp,
+    LoadOp,
+    LookupOp,
+    StoreOp,
+    YieldOp,
+)
 from ....dialects.remarks import remark
-from ..rewrite.loops import replace_index
+from ..rewrite.loops import materialise, replace_index
 
 
 def sink_checks(function: FuncOp) -> None:
@@ -106,6 +125,10 @@ def sink_checks(function: FuncOp) -> None:
         check.nest.detach()
         check.branch.parent.insert_op_before(check.nest, check.branch)  # pyright: ignore[reportOptionalMemberAccess]
         _drop(check)
+    for nest in [op for op in function.body.block.ops if isinstance(op, ForOp)]:
+        if why_not_look_up_own(nest, function) is None:
+            for index in [op for op in nest.walk() if isinstance(op, IndexOp)]:
+                _look_up_own(index)
 
 
 def _says_as_much(earlier: HoistedCheck, check: HoistedCheck) -> bool:
@@ -152,6 +175,31 @@ def why_not_sink_check(check: HoistedCheck, function: FuncOp) -> str | None:
             return "something that can fail or has an effect is before the nest that uses them"
         place = place.next_op
     return None if place is target else "no nest after them uses them"
+
+
+def why_not_look_up_own(nest: ForOp, function: FuncOp) -> str | None:
+    """Why a nest that checks its own indices has to stop at the first that is outside; None when it need not."""
+    if any(role == "inout" for role in _roles(function)):
+        return "the function changes an argument"
+    known = ForOp | LoadOp | StoreOp | AccumulateOp | IndexOp | YieldOp
+    written: set[SSAValue] = set()
+    for op in nest.walk():
+        if not isinstance(op, known) and not is_side_effect_free(op):
+            return "it does more than update and store elements"
+        if isinstance(op, AccumulateOp) and op.order_name != "any":
+            return "its updates have an order"
+        if isinstance(op, StoreOp | AccumulateOp):
+            written.update(root_of(v) for v in op.operands if isinstance(v.type, MemRefType))
+    if any(isinstance(op, LoadOp) and root_of(op.memref) in written for op in nest.walk()):
+        return "it reads what it writes"
+    guards = LoadGuards()
+    for op in nest.walk():
+        if isinstance(op, IndexOp):
+            targets = _written_with(op)
+            is_seen = bool(targets) and all(_is_kept(buffer, function, set()) for buffer in targets)
+            if not is_seen or guards.of(op) is not None:
+                return "an index is checked that nothing needs"
+    return None
 
 
 def _roles(function: FuncOp) -> Iterator[str]:
@@ -352,6 +400,24 @@ def _look_up(user: Operation, check: HoistedCheck) -> None:
     op.result.name_hint = result.name_hint
     result.replace_all_uses_with(op.result)
     _erase_unused(user)
+
+
+def _look_up_own(index: IndexOp) -> None:
+    """Let a checked index be looked up."""
+    block = index.parent
+    assert block is not None
+    numbers = [
+        arith.IndexCastOp(materialise(expression, block, index), i64)
+        for expression in (index.index, index.extent)
+    ]
+    op = LookupOp(numbers[0].result, numbers[1].result, index.array.data, index.axis.value.data)
+    op.result.name_hint = index.result.name_hint
+    for new in (*numbers, op):
+        new.location = index.location
+        block.insert_op_before(new, index)
+    index.result.replace_all_uses_with(op.result)
+    index.detach()
+    index.erase()
 
 
 def _drop(check: HoistedCheck) -> None:

@@ -75,6 +75,9 @@ def _why_not_shared(loop: ForOp) -> NestorError | None:
         if any(value in varying for value in op.operands):
             varying.update(op.results)
     for op in statements(loop):
+        if isinstance(op, AccumulateOp) and op.order_name == "atomic":
+            reason = f'cannot vectorize the loop "{loop.label}": an atomic update has no vector form'
+            return fail(loop, reason, hint="run its iterations as threads", notes=[(op, "this update")])
         if not all(is_defined_outside(a.buffer, loop) for a in accesses_of(op) if a.buffer is not None):
             continue
         is_fixed = isinstance(op, StoreOp) or op.order_name == "sequential"

@@ -42,6 +42,7 @@ from ....analysis.nest.sets.accesses import (
     WRITE,
     Access,
     access_notes,
+    atomic_update,
     is_defined_outside,
     may_alias,
     root_of,
@@ -117,6 +118,10 @@ def _plan(buffer: SSAValue, loop: ForOp, dependences: Dependences) -> list[Regis
     if not elements:
         return refuse("no access to it goes to one element in all iterations")
     for indices, own in elements:
+        if (shared := atomic_update(own)) is not None:
+            return refuse(
+                "other iterations update it at the same time", notes=[(shared, "by this statement")]
+            )
         if (found := _why_not_apart(loop, buffer, indices, own, accesses)) is not None:
             return refuse(*found)
     element = buffer.type.element_type  # pyright: ignore[reportAttributeAccessIssue]

@@ -35,6 +35,7 @@ from ....analysis.nest.sets.accesses import (
     Access,
     access_notes,
     argument_attribute,
+    atomic_update,
     is_defined_outside,
     may_alias,
     root_of,
@@ -257,6 +258,9 @@ def _plan_updates_of_one(request: Request, init: str) -> Plan | NestorError:
     if isinstance(found, NestorError):
         return found
     own, others = found
+    if (shared := atomic_update(own)) is not None:
+        reason = "other iterations update it at the same time"
+        return request.refuse(reason, notes=[(shared, "by this statement")])
     if not any(a.writes for a in own):
         return request.refuse("nothing in the loop writes it", hint="nest-cache-read copies what is read")
     for other in others:

@@ -17,15 +17,16 @@ with loop=i, factor=256 becomes
         nest.accumulate "s" add %a, %s_blocks[%o]
       }
     }
+    %s_before = nest.alloc "s_before"(%m) : memref<?xf32>
     nest.for "i.carry" %o = 0 to %n floordiv 256 {                // what is before each block
       %t = nest.load %s[]
+      nest.store "s" %t, %s_before[%o]
       %u = nest.load %s_blocks[%o]
-      nest.store "s" %t, %s_blocks[%o]
       nest.accumulate "s" add %u, %s[]
     }
     nest.for "i.o" %o = 0 to %n floordiv 256 {
       %s_block = nest.alloc "s_block" : memref<f32>
-      %t = nest.load %s_blocks[%o]
+      %t = nest.load %s_before[%o]
       nest.store "s" %t, %s_block[]
       nest.for "i.i" %i = 0 to 256 {
         %a = nest.load %x[256 * %o + %i]
@@ -36,10 +37,11 @@ with loop=i, factor=256 becomes
     }
     nest.for "i.t" ... the %n mod 256 iterations that are left, as they were
 
-The blocks of the first and of the third loop are independent: they can be parallel. Refused unless the body is
-straight-line code with one reduction that may run in any order, into an element that stays the same and that is read only
-after it; its value must come from memory that the loop does not write, and nothing may fail. "Reduce then scan" of
-Blelloch's work-efficient scans; in Halide an `rfactor` and two updates written by hand, TVM, Exo and NNC have none.
+The blocks of the first and of the third loop are independent: they can be parallel. The second one is a scan, too, of
+which an iteration reads what is before it: it can be computed in blocks again. Refused unless the body is straight-line
+code with one reduction that may run in any order, into an element that stays the same; its value must come from memory
+that the loop does not write, and nothing may fail. "Reduce then scan" of Blelloch's work-efficient scans; in Halide an
+`rfactor` and two updates written by hand, TVM, Exo and NNC have none.
 """
 
 from __future__ import annotations
@@ -74,7 +76,7 @@ def why_not_block_scan(loop: ForOp, factor: int) -> NestorError | None:
         return refusal
     if factor < 1:
         return refuse(BLOCK, loop, f"blocks of {factor} iterations are none")
-    if isinstance(update := running_result(loop, BLOCK), NestorError):
+    if isinstance(update := running_result(loop, BLOCK, or_before=True), NestorError):
         return update
     written = [op.memref for op in loop.body.block.ops if isinstance(op, StoreOp)]
     for op in _slice(update):
@@ -105,7 +107,7 @@ def block_scan(loop: ForOp, factor: int) -> tuple[ForOp, ...]:
     """
     if (refusal := why_not_block_scan(loop, factor)) is not None:
         raise refusal
-    update = running_update(loop)
+    update = running_update(loop, or_before=True)
     assert update is not None and loop.parent is not None
     block, element, indices = loop.parent, update.memrefs[0], update.indices
     assert isinstance(element.type, MemRefType)
@@ -119,13 +121,16 @@ def block_scan(loop: ForOp, factor: int) -> tuple[ForOp, ...]:
         op.erase()
 
     count = size_of(outer.upper, outer)
-    results = AllocOp(
-        fresh_buffer_name(outer, f"{buffer_name(element)}_blocks"),
-        MemRefType(element.type.element_type, [count if isinstance(count, int) else DYNAMIC_INDEX]),
-        [] if isinstance(count, int) else [count],
+    results, starts = (
+        AllocOp(
+            fresh_buffer_name(outer, f"{buffer_name(element)}_{suffix}"),
+            MemRefType(element.type.element_type, [count if isinstance(count, int) else DYNAMIC_INDEX]),
+            [] if isinstance(count, int) else [count],
+        )
+        for suffix in ("blocks", "before")
     )
     zero = arith.ConstantOp(identity(update.combiner.data, update.values[0].type))
-    for op in (results, zero):
+    for op in (results, starts, zero):
         op.location = update.location
         block.insert_op_before(op, outer)
     start = StoreOp(zero.result, results.memref, AffineList.of(outer.iv), label=update.statement)
@@ -141,8 +146,8 @@ def block_scan(loop: ForOp, factor: int) -> tuple[ForOp, ...]:
     own = LoadOp(results.memref, AffineList.of(carry.iv))
     body = (
         before,
+        StoreOp(before.result, starts.memref, AffineList.of(carry.iv), label=update.statement),
         own,
-        StoreOp(before.result, results.memref, AffineList.of(carry.iv), label=update.statement),
         AccumulateOp(update.combiner.data, [own.result], [element], indices, label=update.statement),
     )
     _add(carry, body, update)
@@ -151,7 +156,7 @@ def block_scan(loop: ForOp, factor: int) -> tuple[ForOp, ...]:
     variable = AllocOp(
         fresh_buffer_name(blocks, f"{buffer_name(element)}_block"), MemRefType(element.type.element_type, [])
     )
-    first = LoadOp(results.memref, AffineList.of(blocks.iv))
+    first = LoadOp(starts.memref, AffineList.of(blocks.iv))
     for op in (variable, first, StoreOp(first.result, variable.memref, ELEMENT, label=update.statement)):
         op.location = update.location
         blocks.body.block.insert_op_before(op, members)

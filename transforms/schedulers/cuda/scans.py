@@ -15,8 +15,10 @@
       nest.for "part.2" ... bind "thread.x" { ... }                // and the running results in it
       ...
 
-Stretches have an odd number of elements, so that threads find theirs in different banks of shared memory. A long
-running result that is not a row is one of blocks of `CHUNK` elements (nest-block-scan), and these are such rows.
+Stretches have an odd number of elements, so that threads find theirs in different banks of shared memory. A long running
+result that is not a row is one of blocks of `CHUNK` elements (nest-block-scan), and these are such rows. What is before
+each block is a running result of the blocks' own: a row for one block of threads, or, of very many, long again. So are
+few long rows put into blocks: each step of all rows is a kernel.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ from ....analysis.nest.sets.accesses import is_defined_outside
 from ....analysis.nest.values.trip_counts import extent_of
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import AllocOp, ForOp, LoadOp, StoreOp
-from ...nest.loops.normalise import remove_unit_loop
+from ...nest.loops.distribute import distribute, pieces_of
+from ...nest.loops.normalise import add_unit_loop, remove_unit_loop
 from ...nest.loops.rename import rename
 from ...nest.loops.reorder import reorder
 from ...nest.loops.split import split
@@ -50,6 +53,7 @@ from ...nest.rewrite.loops import fresh_names
 from ...nest.rewrite.steps import UNRECORDED, Steps
 from ...nest.rewrite.trials import trial
 from .grid import grid_axes
+from .long_rows import FEW
 
 THREADS = 128
 """Threads of a block; one of them adds up what is before the stretch of each."""
@@ -60,12 +64,20 @@ SHORTEST = 64
 CHUNK = 2048
 """Elements of a long scan that a block computes."""
 
+LONGEST_STRETCH = 64
+"""Maximum number of elements of a stretch where one block of threads computes what is before all blocks."""
+
+FEWEST_CHUNKS = 4
+"""Minimum number of chunks of a row that several blocks share."""
+
 
 def bind_scans(band: list[ForOp], steps: Steps) -> bool:
     """Let blocks compute rows of running results; False, and nothing changed, where a band has none."""
     row = band[-1]
     scans = [op for op in row.body.block.ops if isinstance(op, ForOp)]
-    if len(scans) != 1 or loops_in(scans[0]) != scans or len(band) > 3 or running_update(scans[0]) is None:
+    if len(scans) != 1 or loops_in(scans[0]) != scans or len(band) > 3:
+        return False
+    if running_update(scans[0], or_before=True) is None:
         return False
     extent = extent_of(scans[0])
     if extent is None or extent < SHORTEST:
@@ -80,15 +92,53 @@ def bind_scans(band: list[ForOp], steps: Steps) -> bool:
     return False
 
 
-def share_long_scan(nest: ForOp, steps: Steps) -> list[ForOp]:
-    """Put a long scan into blocks: the nests that result, except for the one that needs an order; or none."""
-    if loops_in(nest) != [nest] or running_update(nest) is None:
+def share_long_scan(nest: ForOp, steps: Steps, is_carry: bool = False) -> list[ForOp]:
+    """Put a long scan into blocks: the nests that result, except for what needs an order and is short; or none.
+
+    What is before blocks of an unknown number of blocks is not put into blocks again: it is short for all arrays.
+    """
+    if loops_in(nest) != [nest] or running_update(nest, or_before=True) is None:
         return []
     chunk = SHORTEST if _is_shorter(nest, 2 * CHUNK) else CHUNK
     if _is_shorter(nest, 2 * chunk) or why_not_block_scan(nest, chunk) is not None:
         return []
-    sums, _, *others = steps.do(block_scan, nest, factor=chunk)
-    return [sums, *others]
+    sums, carry, *others = steps.do(block_scan, nest, factor=chunk)
+    is_last = is_carry and extent_of(carry) is None
+    return [sums, *([] if is_last else _share_carry(carry, steps)), *others]
+
+
+def _share_carry(carry: ForOp, steps: Steps) -> list[ForOp]:
+    """What is before each block, by the threads of one block, or in blocks again; few by one thread. What is to be bound."""
+    extent = extent_of(carry)
+    if extent is None or extent > THREADS * LONGEST_STRETCH:
+        return share_long_scan(carry, steps, is_carry=True)
+    return [steps.do(add_unit_loop, carry)] if extent >= SHORTEST else []
+
+
+def share_long_row_scans(band: list[ForOp], steps: Steps) -> list[ForOp]:
+    """Let blocks compute parts of the running results of few long rows: the nests that are left to be bound, or none."""
+    row = band[-1]
+    scans = [op for op in row.body.block.ops if isinstance(op, ForOp)]
+    if len(band) != 1 or len(scans) != 1 or running_update(scans[0]) is None or loops_in(scans[0]) != scans:
+        return []
+    rows, extent = extent_of(row), extent_of(scans[0])
+    if rows is None or extent is None or rows > FEW or extent < FEWEST_CHUNKS * CHUNK:
+        return []
+    try:
+        trial(lambda copy: _in_chunks(copy, UNRECORDED), row)
+    except NestorError:
+        return []
+    return _in_chunks(row, steps)
+
+
+def _in_chunks(row: ForOp, steps: Steps) -> list[ForOp]:
+    (scan,) = (op for op in row.body.block.ops if isinstance(op, ForOp))
+    steps.do(block_scan, scan, factor=CHUNK)
+    nests: list[ForOp] = []
+    while len(pieces_of(row)) > 1:
+        nest, row = steps.do(distribute, row, after=1)
+        nests.append(nest)
+    return [*nests, row]
 
 
 def _is_shorter(nest: ForOp, iterations: int) -> bool:
@@ -174,4 +224,4 @@ def _deal_out(loop: ForOp, steps: Steps) -> ForOp:
     return threads
 
 
-__all__ = ["bind_scans", "share_long_scan"]
+__all__ = ["bind_scans", "share_long_row_scans", "share_long_scan"]

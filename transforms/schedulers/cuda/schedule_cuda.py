@@ -110,9 +110,10 @@ from .pooling import schedule_windows
 from .products import schedule_product
 from .reductions import bind_whole_reduction
 from .row_programs import schedule_rows
-from .scans import bind_scans, share_long_scan
+from .scans import bind_scans, share_long_row_scans, share_long_scan
 from .tensor_cores import schedule_matrix_product, schedule_tensor_cores
 from .transposes import bind_transposed
+from .updates import share_updates
 
 DEFAULT = gpu()
 
@@ -242,6 +243,14 @@ def _share_long_scan(nest: Nest) -> bool:
     return bool(parts)
 
 
+def _share_updates(nest: Nest) -> bool:
+    parts = share_updates(nest.nest, nest.steps)
+    for part in parts:
+        if (refusal := _bind_nest(part, nest.block, nest.gpu, nest.steps)) is not None:
+            _remark_one_thread(part, refusal)
+    return bool(parts)
+
+
 def _bind_outward(nest: Nest) -> bool:
     outward = _independent_loop_outward(nest.nest, nest.dependences, nest.steps)
     if outward is None:
@@ -299,6 +308,13 @@ def _is_worth_launching(body: list[Operation]) -> bool:
 
 def _share_long_rows(nest: Nest) -> bool:
     nests = share_long_rows(nest.band, nest.block, nest.gpu, nest.steps)
+    for one in nests:
+        schedule(one, nest.block, nest.steps, nest.gpu)
+    return bool(nests)
+
+
+def _share_long_row_scans(nest: Nest) -> bool:
+    nests = share_long_row_scans(nest.band, nest.steps)
     for one in nests:
         schedule(one, nest.block, nest.steps, nest.gpu)
     return bool(nests)
@@ -423,10 +439,12 @@ INDEPENDENT = (
         _bind_checks,
         lambda nest: may_fail(nest.nest) is not None,
     ),
+    Strategy("updates at indices in rows", "rows of elements that are found at run time", _share_updates),
     Strategy("independent loops", "nests whose outermost loop is independent", _bind_band),
 )
 
 DEPENDENT = (
+    Strategy("updates at indices", "elements that are found at run time", _share_updates),
     Strategy(
         "sum of all elements",
         "reductions to one element",
@@ -445,6 +463,7 @@ DEPENDENT = (
 
 BANDS = (
     Strategy("parts of long rows", "few long rows", _share_long_rows),
+    Strategy("parts of long running results", "running results of few long rows", _share_long_row_scans),
     Strategy(
         "row programs",
         "nests that pass over rows",

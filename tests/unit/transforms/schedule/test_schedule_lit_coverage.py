@@ -59,6 +59,7 @@ NO_LOOPS = {
 
 FROM_ZERO = {
     "flatten": "loops that start elsewhere are refused: the views start at the first element",
+    "last_write": "loops that start elsewhere are refused: the number of an iteration is that of an element",
     "online_softmax": "loops that start elsewhere are refused: their variables are indices of running maxima and sums",
     "rfactor": "loops that start elsewhere are refused: the variable is the index of an accumulator",
 }

@@ -202,3 +202,16 @@ func.func @a_check(%x: memref<8x8xf32>, %y: memref<8xf32>, %n: index) {
   }
   func.return
 }
+
+// -----
+
+func.func @atomic(%b: memref<32xi64>, %h: memref<64xi64>) {
+  // expected-error @below {{cannot vectorize the loop "i": an atomic update has no vector form}}
+  nest.for "i" %i = 0 to 32 {
+    %v = nest.load %b[%i] : memref<32xi64>
+    %k = arith.index_cast %v : i64 to index
+    // expected-note @below {{this update}}
+    nest.accumulate "h" add %v, %h[%k] order(atomic) : memref<64xi64>
+  }
+  func.return
+}

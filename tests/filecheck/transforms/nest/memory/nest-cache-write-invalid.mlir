@@ -176,3 +176,15 @@ func.func @two_branches(%c: i1, %d: i1, %a: f32, %y: memref<4xf32> {nest.role = 
   }
   func.return
 }
+
+// -----
+
+func.func @atomic(%x: memref<8xi64>, %y: memref<8xi64>) {
+  // expected-error @below {{other iterations update it at the same time}}
+  nest.for "i" %i = 0 to 8 {
+    %a = nest.load %x[%i] : memref<8xi64>
+    // expected-note @below {{by this statement}}
+    nest.accumulate "y" add %a, %y[%i mod 2] order(atomic) : memref<8xi64>
+  }
+  func.return
+}

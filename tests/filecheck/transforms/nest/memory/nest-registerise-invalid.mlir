@@ -159,3 +159,15 @@ func.func @lanes(%x: memref<8x8xf32>, %s: memref<8xf32>) {
   }
   func.return
 }
+
+// -----
+
+func.func @atomic(%n: index, %s: memref<i64>, %x: memref<?xi64>) {
+  // expected-error @below {{other iterations update it at the same time}}
+  nest.for "k" %k = 0 to %n {
+    %a = nest.load %x[%k] : memref<?xi64>
+    // expected-note @below {{by this statement}}
+    nest.accumulate "s" add %a, %s[] order(atomic) : memref<i64>
+  }
+  func.return
+}

@@ -29,15 +29,16 @@ func.func @in_order(%x: memref<64xf32>, %y: memref<64xf32>, %s: memref<f32>) {
 
 // -----
 
-func.func @read_before(%x: memref<64xf32>, %y: memref<64xf32>, %s: memref<f32>) {
+func.func @set_again(%x: memref<64xf32>, %y: memref<64xf32>, %s: memref<f32>) {
   // expected-error @below {{cannot block the scan of the loop "i": the reduction's buffer is used in another way}}
   nest.for "i" %i = 0 to 64 {
-    // expected-note @below {{here}}
     %b = nest.load %s[] : memref<f32>
     nest.store "y" %b, %y[%i] : memref<64xf32>
     %a = nest.load %x[%i] : memref<64xf32>
     // expected-note @below {{the reduction is here}}
     nest.accumulate "s" add %a, %s[] : memref<f32>
+    // expected-note @below {{here}}
+    nest.store "s" %a, %s[] : memref<f32>
   }
   func.return
 }

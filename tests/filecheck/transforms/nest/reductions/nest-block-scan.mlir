@@ -3,6 +3,7 @@
 
 // CHECK-LABEL: @unknown
 // CHECK:       %s_blocks = nest.alloc "s_blocks"({{.*}}) : memref<?xf32>
+// CHECK:       %s_before = nest.alloc "s_before"({{.*}}) : memref<?xf32>
 // CHECK:       nest.for "i.sums.o" [[O:%\S+]] = 0 to %n floordiv 256 {
 // CHECK-NEXT:    nest.store "s" {{.*}}, %s_blocks[[[O]]]
 // CHECK-NEXT:    nest.for "i.sums.i" [[I:%\S+]] = 0 to 256 {
@@ -11,12 +12,12 @@
 // CHECK-NOT:       nest.store
 // CHECK:       nest.for "i.carry" [[C:%\S+]] = 0 to %n floordiv 256 {
 // CHECK-NEXT:    [[T:%\S+]] = nest.load %s[]
+// CHECK-NEXT:    nest.store "s" [[T]], %s_before[[[C]]]
 // CHECK-NEXT:    [[U:%\S+]] = nest.load %s_blocks[[[C]]]
-// CHECK-NEXT:    nest.store "s" [[T]], %s_blocks[[[C]]]
 // CHECK-NEXT:    nest.accumulate "s" add [[U]], %s[]
 // CHECK:       nest.for "i.o" [[O:%\S+]] = 0 to %n floordiv 256 {
 // CHECK:         %s_block = nest.alloc "s_block" : memref<f32>
-// CHECK:         [[T:%\S+]] = nest.load %s_blocks[[[O]]]
+// CHECK:         [[T:%\S+]] = nest.load %s_before[[[O]]]
 // CHECK:         nest.store "s" [[T]], %s_block[]
 // CHECK:         nest.for "i.i" [[I:%\S+]] = 0 to 256 {
 // CHECK:           nest.accumulate "s" add {{.*}}, %s_block[]
@@ -76,6 +77,27 @@ func.func @uneven(%x: memref<1000xf32>, %y: memref<1000xf32>, %s: memref<f32>) {
     nest.accumulate "s" add %a, %s[] : memref<f32>
     %b = nest.load %s[] : memref<f32>
     nest.store "y" %b, %y[%i] : memref<1000xf32>
+  }
+  func.return
+}
+
+// -----
+
+// What is before each iteration, as "i.carry" above has it.
+// CHECK-LABEL: @before
+// CHECK:       nest.for "i.carry"
+// CHECK:       nest.for "i.o" {{.*}} = 0 to 4 {
+// CHECK:         nest.for "i.i" {{.*}} = 0 to 256 {
+// CHECK-NEXT:      [[B:%\S+]] = nest.load %s_block[]
+// CHECK-NEXT:      nest.store "y" [[B]], %y
+// CHECK-NEXT:      nest.load %x
+// CHECK-NEXT:      nest.accumulate "s" add {{.*}}, %s_block[]
+func.func @before(%x: memref<1024xf32>, %y: memref<1024xf32>, %s: memref<f32>) {
+  nest.for "i" %i = 0 to 1024 {
+    %b = nest.load %s[] : memref<f32>
+    nest.store "y" %b, %y[%i] : memref<1024xf32>
+    %a = nest.load %x[%i] : memref<1024xf32>
+    nest.accumulate "s" add %a, %s[] : memref<f32>
   }
   func.return
 }
