@@ -82,7 +82,7 @@ ROWS_OF_PART = 64
 MOST_DOWN = 64
 """Maximum number of rows that a block sums at a time: one thread adds up as many results of others."""
 
-MOST_PARTS = 64
+MOST_PARTS = 256
 """Maximum number of parts of the rows."""
 
 

@@ -37,6 +37,7 @@ from ...nest.loops.distribute import distribute, pieces_of
 from ...nest.loops.flatten import flatten_neighbours
 from ...nest.loops.fuse import fuse
 from ...nest.loops.normalise import remove_unit_loop, why_not_remove_unit_loop
+from ...nest.loops.reorder import reorder
 from ...nest.loops.split import split
 from ...nest.memory.cache_write import cache_write
 from ...nest.reductions.block_relative import block_relative, why_not_block_relative
@@ -48,7 +49,7 @@ from .row_program_parts import Pass, bands_in, is_row_program, length_of
 from .row_programs import Rows, Team, width_of
 
 FEW = 32
-"""Up to this many rows, a block per row does not reach the bandwidth of memory."""
+"""Up to this many rows, or half a wave, a block per row does not reach the bandwidth of memory."""
 
 LONG = 1 << 16
 """Minimum length of a row that takes one block longer than several launches; shorter ones may be in its registers."""
@@ -66,7 +67,7 @@ def share_long_rows(band: list[ForOp], block: int, gpu: Gpu, steps: Steps) -> li
     if len(band) != 1 or row.kind != "serial" or not is_row_program(row):
         return []
     rows, length = extent_of(row), length_of(bands_in(row))
-    if not rows or length is None or rows > FEW or length < LONG:
+    if not rows or length is None or rows > max(FEW, gpu.wave // 2) or length < LONG:
         return []
     most = max(1, BLOCKS * gpu.wave // rows)
     for way in (True, False, None):
@@ -163,9 +164,18 @@ def _equal_parts(extent: int, most: int, chunk: int, width: int) -> int | None:
 
 def _in_parts(one: Pass, most: int, chunk: int, steps: Steps) -> ForOp:
     """The loop over the parts of a pass."""
-    if len(one.band) != 1:
-        raise NestorError("a pass consists of several loops")
-    outer, _ = steps.do(split, one.band[0], factor=chunk, tail="mask")
+    if len(one.band) > 2:
+        raise NestorError("a pass consists of more than two loops")
+    inner, count = one.band[-1], extent_of(one.band[-1]) or 0
+    around = extent_of(one.band[0]) or 0
+    if len(one.band) == 2 and around >= -(-count // chunk):
+        shared, _ = steps.do(privatise, one.band[0], parts=min(around, most), share="cyclic")
+        if why_not_remove_unit_loop(one.band[0]) is None:
+            steps.do(remove_unit_loop, one.band[0])
+        return shared
+    outer, inner = steps.do(split, inner, factor=chunk, tail="mask")
+    if len(one.band) == 2:
+        steps.do(reorder, [outer, one.band[0], inner])
     parts = min(outer.constant_trip_count() or 1, most)
     shared, _ = steps.do(privatise, outer, parts=parts, share="cyclic")
     if why_not_remove_unit_loop(outer) is None:

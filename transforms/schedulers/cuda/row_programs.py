@@ -79,6 +79,9 @@ from .row_program_parts import (
 WARP_ROW = 1024
 """Maximum length of a row that a warp computes, in elements of 32 bits."""
 
+SHORTEST_PASS = 8
+"""Neighbouring elements below which most lanes of a warp would have nothing to do in a pass."""
+
 MOST_KEPT = 64
 """Maximum number of elements of 32 bits, of all rows together, that a thread keeps in registers."""
 
@@ -117,6 +120,10 @@ def schedule_rows(band: list[ForOp], block: int, steps: Steps) -> bool:
     """Let warps or blocks compute the iterations of a band of independent loops; False where these are not rows."""
     row = band[-1]
     if len(band) > 3 or not is_row_program(row):
+        return False
+    for one in bands_in(row):  # threads share out the innermost loop: as long a one as memory allows
+        flatten_neighbours(one, steps)
+    if all((extent_of(one[-1]) or LANES) < SHORTEST_PASS for one in bands_in(row)):
         return False
     if length_of(bands_in(row)) is None and _split_off_short_rows(band, block, steps):
         return True

@@ -84,6 +84,7 @@ from .attention import schedule_attention
 from .column_programs import schedule_column_programs
 from .column_sums import bind_columns
 from .convolutions import schedule_convolution
+from .few_threads import remark_few_threads
 from .grid import (
     FEW,
     Refusal,
@@ -105,6 +106,7 @@ from .grid import (
 from .kernels import segment
 from .long_columns import schedule_long_columns
 from .long_rows import share_long_rows
+from .long_sums import share_long_sums
 from .pointwise import bind_pointwise
 from .pooling import schedule_windows
 from .products import schedule_product
@@ -116,6 +118,9 @@ from .transposes import bind_transposed
 from .updates import share_updates
 
 DEFAULT = gpu()
+
+MANY = 1 << 14
+"""Independent iterations that are threads enough."""
 
 
 def schedule_function(
@@ -147,6 +152,7 @@ def _schedule_function(function: FuncOp, block: int, steps: Steps, gpu: Gpu) -> 
     for nest in in_turn(units(function.body.block)):
         if nest.parent is not None:
             optional(partial(schedule, nest, block, steps, gpu))
+    remark_few_threads(function)
 
 
 def schedule(nest: ForOp | IfOp, block: int = 256, steps: Steps = UNRECORDED, gpu: Gpu = DEFAULT) -> None:
@@ -306,6 +312,28 @@ def _is_worth_launching(body: list[Operation]) -> bool:
 # ---- bands of independent loops ---------------------------------------------------------------------
 
 
+def _bind_inner_outward(nest: Nest) -> bool:
+    """Make loops that are independent outer ones, which are in a reduction: results beside each other are threads then."""
+    band = perfect_band(nest.band[0])
+    own, inside = band[: len(nest.band)], band[len(nest.band) :]
+    count = 1
+    for loop in own:
+        count *= extent_of(loop) or MANY
+    dependences = Dependences(own[0])
+    moved = [loop for loop in inside if why_not_bind(loop, own[0], dependences) is None]
+    others = [loop for loop in inside if loop not in moved]
+    if count >= MANY or own != nest.band or not moved or not others:
+        return False
+    order = [*own, *moved, *others]
+    if why_not_reorder(order, dependences, False) is not None:
+        return False
+    nest.steps.do(reorder, order, dependences=dependences)
+    found = Nest(order[0], nest.block, nest.gpu, nest.steps)
+    first_of(BANDS, nest.nest.label, found)
+    nest.left = found.left
+    return True
+
+
 def _share_long_rows(nest: Nest) -> bool:
     nests = share_long_rows(nest.band, nest.block, nest.gpu, nest.steps)
     for one in nests:
@@ -315,6 +343,13 @@ def _share_long_rows(nest: Nest) -> bool:
 
 def _share_long_row_scans(nest: Nest) -> bool:
     nests = share_long_row_scans(nest.band, nest.steps)
+    for one in nests:
+        schedule(one, nest.block, nest.steps, nest.gpu)
+    return bool(nests)
+
+
+def _share_long_sums(nest: Nest) -> bool:
+    nests = share_long_sums(nest.band, nest.gpu, nest.steps)
     for one in nests:
         schedule(one, nest.block, nest.steps, nest.gpu)
     return bool(nests)
@@ -462,6 +497,11 @@ DEPENDENT = (
 """For nests whose outermost loop is not independent."""
 
 BANDS = (
+    Strategy(
+        "independent loops in reductions",
+        "results that a reduction has beside each other",
+        _bind_inner_outward,
+    ),
     Strategy("parts of long rows", "few long rows", _share_long_rows),
     Strategy("parts of long running results", "running results of few long rows", _share_long_row_scans),
     Strategy(
@@ -469,6 +509,7 @@ BANDS = (
         "nests that pass over rows",
         lambda nest: schedule_rows(nest.band, nest.block, nest.steps),
     ),
+    Strategy("parts of long sums", "few results of long reductions", _share_long_sums),
     Strategy(
         "stretches of running results",
         "running results of rows",

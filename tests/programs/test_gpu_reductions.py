@@ -1,0 +1,85 @@
+"""Reductions of random shapes over random axes on a simulated GPU are NumPy's, however they are shared out.
+
+Seeds 0 to 7 in `make test`, 300 in all; half of them with extents that are not known. Shapes have one long extent or several
+short ones, so that rows, columns, middle axes and few long results are among them.
+"""
+
+from __future__ import annotations
+
+import nestor as nt
+import numpy as np
+import pytest
+
+
+def total(x, axis):
+    return x.sum(axis)
+
+
+def largest(x, axis):
+    return x.max(axis)
+
+
+def place_of_smallest(x, axis):
+    return x.argmin(axis[0])
+
+
+def mean_and_spread(x, axis):
+    return x.mean(axis), x.var(axis)
+
+
+def normalised(x, axis):
+    return (x - x.mean(axis, keepdims=True)) / np.sqrt(x.var(axis, keepdims=True) + 1e-5)
+
+
+def exponentials(x, axis):
+    e = np.exp(x - x.max(axis, keepdims=True))
+    return e / e.sum(axis, keepdims=True)
+
+
+FUNCTIONS = (total, total, largest, place_of_smallest, mean_and_spread, normalised, exponentials)
+
+
+def shape_of(rng: np.random.Generator) -> tuple[int, ...]:
+    rank = int(rng.integers(1, 5))
+    shape = [int(rng.integers(1, 9)) for _ in range(rank)]
+    most = int(rng.choice([2_000, 20_000, 150_000], p=[0.5, 0.35, 0.15]))
+    shape[int(rng.integers(rank))] = max(1, most // int(np.prod(shape)) - int(rng.integers(0, 3)))
+    return tuple(shape)
+
+
+def check(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    function, shape = FUNCTIONS[rng.integers(len(FUNCTIONS))], shape_of(rng)
+    count = int(rng.integers(1, len(shape) + 1))
+    axis = tuple(sorted(int(k) for k in rng.choice(len(shape), count, replace=False)))
+    dtype = (
+        str(rng.choice(["f4", "f8", "i4"])) if function in (total, largest) else str(rng.choice(["f4", "f8"]))
+    )
+    dynamic = bool(rng.random() < 0.5)
+    compiled = nt.jit(function, target="cuda-sim", static_argnums=1, dynamic=dynamic)
+    for turn in range(2):
+        x = (rng.standard_normal(shape) * 5).astype(dtype)
+        want, got = function(x.astype("f8") if dtype[0] == "f" else x, axis), compiled(x, axis)
+        pairs = zip(got, want, strict=True) if isinstance(want, tuple) else [(got, want)]
+        for one, other in pairs:
+            assert one.shape == other.shape
+            error = np.abs(one - other).max(initial=0)
+            allowed = (
+                0 if other.dtype.kind == "i" else 300 * np.finfo(dtype).eps * np.abs(other).max(initial=1)
+            )
+            if function is total and dtype[0] == "f":
+                allowed = 100 * np.finfo(dtype).eps * np.abs(x).sum(axis).max()
+            assert error <= allowed, (function.__name__, shape, axis, dtype, dynamic, turn, error)
+        if dynamic:
+            shape = tuple(n + int(rng.integers(0, 3)) for n in shape)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_reductions(seed: int):
+    check(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(8, 300))
+def test_more_random_reductions(seed: int):
+    check(seed)
