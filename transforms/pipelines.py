@@ -47,6 +47,8 @@ PIPELINES: dict[str, tuple[str, ...]] = {
         "nest-unroll-steps",
         "nest-separate-reductions",
     ),
+    # a function that nest-restrict made for a box
+    "chunk-to-nest": ("nest-split-buffers", "nest-inline-once", "canonicalize", "cse"),
     "fusions-to-nest": ("fusions-to-loops", "nest-reuse-buffers{order=free}"),
     "to-nest": ("to-fusions", "fusions-to-nest"),
     # the same, with a function for what is repeated

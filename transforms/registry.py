@@ -50,6 +50,8 @@ PASSES: dict[str, str] = {
     "nest-print-dependences": "transforms.nest.cleanup.print_dependences:NestPrintDependencesPass",
     "nest-separate-reductions": "transforms.nest.reductions.separate:NestSeparateReductionsPass",
     "nest-unroll-steps": "transforms.nest.loops.unroll_steps:NestUnrollStepsPass",
+    "nest-split-buffers": "transforms.nest.memory.split_buffers:NestSplitBuffersPass",
+    "nest-inline-once": "transforms.nest.producers.inline_once:NestInlineOncePass",
     "nest-restrict": "transforms.nest.producers.restrict:NestRestrictPass",
     "nest-print-chunking": "transforms.nest.cleanup.print_chunking:NestPrintChunkingPass",
     # nest -> upstream dialects

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from dask_programs import CHUNKS, PROGRAMS, RAGGED, SINGLE, SMALL, X, anomaly, five_points
 from nestor.frontend.interface.errors import DTypeError, ShapeError
+from nestor.frontend.jit.chunked import boxes
 
 dask = pytest.importorskip("dask", reason="dask is not installed")
 da = pytest.importorskip("dask.array", reason="dask is not installed")
@@ -67,15 +68,62 @@ def test_chunks_of_all_kinds_are_as_the_whole(function, arguments, allowed, kind
     check(function, arguments, allowed, kind)
 
 
-def blocks(function, array, chunks):
+@pytest.fixture
+def small_pieces(monkeypatch):
+    """Boxes of any size are computed in pieces: what is away from borders, and what is beside it."""
+    monkeypatch.setattr(boxes, "LEAST_ELEMENTS", 0)
+    monkeypatch.setattr(boxes, "LEAST_SHARE", 0.0)
+    monkeypatch.setattr(boxes, "MOST_COMBINED", 1000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("function", "arguments", "allowed"), PROGRAMS, ids=lambda v: getattr(v, "__name__", "")
+)
+def test_pieces_of_chunks_are_as_the_whole(function, arguments, allowed, small_pieces):
+    check(function, arguments, allowed, RAGGED)
+
+
+def detrended(x):
+    t = x.copy()
+    t[2:-2] = (x[:-4] + x[1:-3] + x[2:-2] + x[3:-1] + x[4:]) / 5
+    d = x - t
+    s = d / d.std(0)
+    s[1:-1] = (s[:-2] + 2 * s[1:-1] + s[2:]) / 4
+    return s
+
+
+@pytest.mark.parametrize("function", [five_points, detrended])
+@pytest.mark.parametrize("chunks", [(8, 17), (9, 6)])
+def test_what_is_inside_is_computed_by_a_program_of_its_own(function, chunks, small_pieces, monkeypatch):
+    ran = set()
+    run = boxes.BoxProgram.run
+
+    def noted(self, *arguments):
+        ran.add(self)
+        run(self, *arguments)
+
+    monkeypatch.setattr(boxes.BoxProgram, "run", noted)
+    lazy = nt.jit(function)(da.from_array(X, chunks=chunks))
+    np.testing.assert_allclose(lazy.compute(), nt.jit(function)(X), rtol=1e-12, atol=1e-12)
+    recipes = {
+        task.value
+        for task in dict(lazy.dask).values()
+        if isinstance(getattr(task, "value", None), boxes.Recipe)
+    }
+    inner = {one.inner for one in recipes if one.inner is not None}
+    assert inner and inner <= ran and {one.any_box for one in recipes} <= ran | inner
+
+
+def number_of_blocks(function, array, chunks):
     return nt.jit(function)(da.from_array(array, chunks=chunks)).numblocks
 
 
 def test_what_is_cut_stays_cut():
-    assert blocks(anomaly, X, (5, 6)) == (5, 3)
-    assert blocks(five_points, X, (5, 6)) == (5, 3)
-    assert blocks(lambda x: x.T @ x, X, (5, 17)) == (1, 1)  # its sums are made in parts
-    assert blocks(lambda x: x[2:] - x[:-2], X, (5, 17)) == (5, 1)
+    assert number_of_blocks(anomaly, X, (5, 6)) == (5, 3)
+    assert number_of_blocks(five_points, X, (5, 6)) == (5, 3)
+    assert number_of_blocks(lambda x: x.T @ x, X, (5, 17)) == (1, 1)  # its sums are made in parts
+    assert number_of_blocks(lambda x: x[2:] - x[:-2], X, (5, 17)) == (5, 1)
 
 
 def test_nothing_is_computed_before_it_is_asked_for():

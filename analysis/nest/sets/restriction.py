@@ -22,18 +22,20 @@ from typing import TYPE_CHECKING, NamedTuple
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import MemRefType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
+from ....dialects.affine import AffineList, linear_terms
 from ....dialects.nest import AccumulateOp, ForOp, StoreOp
 from ..loop_structure import enclosing_loops
-from ..values.extent_keys import extent_key
+from ..values.extent_keys import extent_key, value_key
 from .accesses import VIEWS
 from .boxes import (
     Bound,
     add_to,
     along,
     box_of,
+    dim_kinds,
     is_the_same,
     limit_of,
     union_of,
@@ -99,6 +101,17 @@ BOX = Limits(Limit(((LO, 1),), 0), Limit(((HI, 1),), 0))
 """The box itself."""
 
 
+@dataclass(frozen=True)
+class Inside:
+    """Boxes that begin at each of `lower` or later, and end at each of `upper` or before."""
+
+    lower: tuple[Limit, ...] = ()
+    upper: tuple[Limit, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.lower or self.upper)
+
+
 @dataclass(eq=False)
 class Restriction:
     """What is computed for boxes, cut along one axis or loop after the other; bounds have their ends as `Edge`s.
@@ -106,6 +119,8 @@ class Restriction:
     `loops`: the bounds of loops besides their own. `windows`: for each buffer that is touched, the part of each axis that is
     (an axis that is not named is whole). `read`: the arguments and buffers of reductions whose values are read. `starts`:
     what the partial results of an update start from, by buffer (`updated`).
+
+    `inside`: the boxes that this is for, by cut; of the loops in `moved` the own bounds say nothing more for these.
     """
 
     statements: set[Statement] = field(default_factory=set)
@@ -118,6 +133,10 @@ class Restriction:
     updated: list[SSAValue] = field(default_factory=list)
     loads: set[Operation] = field(default_factory=set)
     running: dict[str, isl.Set] = field(default_factory=dict)
+    needed: dict[str, isl.Set] = field(default_factory=dict)
+    inside: list[Inside] = field(default_factory=list)
+    moved: set[ForOp] = field(default_factory=set)
+    named: dict[str, Statement] = field(default_factory=dict)
 
 
 def restriction_to(
@@ -125,14 +144,18 @@ def restriction_to(
     results: Sequence[SSAValue],
     axes: Sequence[int],
     given: Collection[AccumulateOp] = (),
+    *,
+    inside: bool = False,
 ) -> Restriction | Obstacle:
-    """What is computed for boxes of results along axes of equal extents, where the reductions of `given` are complete."""
+    """What is computed for boxes of results along axes of equal extents, where the reductions of `given` are complete.
 
-    def found(flow: Flow) -> Iterator[Restriction | Obstacle]:
-        for axis in axes or [None]:
-            yield _Restrictor(flow, given).of_results(tuple(results), axis)
+    With `inside`, for boxes for which no loop that moves with them ends where the whole one does (`Restriction.inside`)."""
 
-    return _restriction(function, found)
+    def found(flow: Flow, inside: Sequence[Inside]) -> Iterator[Restriction | Obstacle]:
+        for axis, where in zip(axes or [None], inside, strict=True):
+            yield _Restrictor(flow, given, where).of_results(tuple(results), axis)
+
+    return _restriction(function, found, len(axes) or 1, inside)
 
 
 def restriction_of(
@@ -141,18 +164,23 @@ def restriction_of(
     loops: Sequence[ForOp],
     axes: Sequence[int] = (),
     given: Collection[AccumulateOp] = (),
+    *,
+    inside: bool = False,
 ) -> Restriction | Obstacle:
     """What is computed for the updates that a reduction makes in the iterations `lo` to `hi` of loops, to boxes of axes."""
 
-    def found(flow: Flow) -> Iterator[Restriction | Obstacle]:
-        for cut in [*loops, *axes] or [None]:
-            yield _Restrictor(flow, given).of_update(update, cut)
+    def found(flow: Flow, inside: Sequence[Inside]) -> Iterator[Restriction | Obstacle]:
+        for cut, where in zip([*loops, *axes] or [None], inside, strict=True):
+            yield _Restrictor(flow, given, where).of_update(update, cut)
 
-    return _restriction(function, found)
+    return _restriction(function, found, len(loops) + len(axes) or 1, inside)
 
 
 def _restriction(
-    function: FuncOp, find: Callable[[Flow], Iterator[Restriction | Obstacle]]
+    function: FuncOp,
+    find: Callable[[Flow, Sequence[Inside]], Iterator[Restriction | Obstacle]],
+    cuts: int,
+    inside: bool,
 ) -> Restriction | Obstacle:
     """The restrictions along each cut as one: what a box needs is needed by all of its cuts."""
     import islpy
@@ -163,21 +191,38 @@ def _restriction(
     context = islpy.DEFAULT_CONTEXT
     context.reset_operations()
     context.set_max_operations(MOST_OPERATIONS)
-    found: list[Restriction] = []
     try:
-        for one in find(flow):
-            if isinstance(one, Obstacle):
-                return one
-            found.append(one)
+        found = _along_cuts(find(flow, [Inside()] * cuts))
+        if inside and not isinstance(found, Obstacle):
+            where = [_inside_of(one) for one in found]
+            found = _along_cuts(find(flow, where))
+        if isinstance(found, Obstacle):
+            return found
+        return _put_together(found)
     except islpy.Error as error:
         if not is_too_long(error):
             raise
         return Obstacle(function, "it has too many accesses to follow")
     finally:
         context.set_max_operations(0)
+
+
+def _along_cuts(each: Iterator[Restriction | Obstacle]) -> list[Restriction] | Obstacle:
+    found: list[Restriction] = []
+    for one in each:
+        if isinstance(one, Obstacle):
+            return one
+        found.append(one)
+    return found
+
+
+def _put_together(found: Sequence[Restriction]) -> Restriction:
     first = found[0]
     total = Restriction(starts=first.starts, begins=first.begins, updated=first.updated)
+    total.inside = [boxes for one in found for boxes in one.inside]
     total.statements = set.intersection(*(one.statements for one in found))
+    if any(total.inside) and len(found) > 1:
+        total.statements -= _needed_by_none(found)
     total.loads = set.union(*(one.loads for one in found))
     total.read = [buffer for buffer in first.read if all(buffer in one.read for one in found)]
     for buffer in first.windows:
@@ -188,16 +233,84 @@ def _restriction(
                 for axis, limits in one.windows[buffer].items()
             }
             total.windows[buffer] = dict(sorted(parts.items()))
+    running = {loop for statement in total.statements for loop in enclosing_loops(statement)}
     for k, one in enumerate(found):
         for loop, (limits,) in one.loops.items():
-            total.loops.setdefault(loop, []).append(limits.of_cut(k))
+            if loop in running:
+                total.loops.setdefault(loop, []).append(limits.of_cut(k))
+        total.moved |= one.moved
     return total
 
 
+def _needed_by_none(found: Sequence[Restriction]) -> set[Statement]:
+    """The statements of which each cut needs some instances, and all cuts together none."""
+    dropped = set()
+    for name in set.intersection(*(set(one.needed) for one in found)):
+        needed = None
+        for k, one in enumerate(found):
+            instances = one.needed[name]
+            for end in (LO, HI):
+                if (position := instances.find_dim_by_name(dim_kinds().param, end)) >= 0:
+                    instances = instances.set_dim_name(dim_kinds().param, position, f"{end}{k}")
+            needed = instances if needed is None else needed.intersect(instances)
+        if needed is not None and needed.is_empty():
+            dropped.add(name)
+    return {found[0].named[name] for name in dropped}
+
+
+def _inside_of(one: Restriction) -> Inside:
+    """The boxes for which no loop that moves with them ends where it does for the whole."""
+    lower: dict[Limit, None] = {}
+    upper: dict[Limit, None] = {}
+    for loop, (limits,) in one.loops.items():
+        for end, limit, own, ends in (
+            (LO, limits.lower, loop.lower, lower),
+            (HI, limits.upper, loop.upper, upper),
+        ):
+            if limit is None or dict(limit.factors).get(end) != 1 or loop.step_value != 1:
+                continue
+            for k in range(len(own)):
+                if (bound := _as_limit(own[k])) is not None:
+                    ends[_less(bound, limit, end)] = None
+    return Inside(tuple(lower), tuple(upper))
+
+
+def _as_limit(bound: AffineList) -> Limit | None:
+    """A bound of a loop in what its function is given; None where it has another variable, or is not linear."""
+    terms, constant = linear_terms(bound.exprs[0])
+    factors: dict[Key, int] = {}
+    for term, factor in terms.items():
+        if type(term) is not AffineDimExpr:
+            return None
+        key = value_key(bound.operands[term.position])
+        if isinstance(key, int):
+            constant += factor * key
+            continue
+        if isinstance(key, SSAValue) and not _is_given(key):
+            return None
+        factors[key] = factors.get(key, 0) + factor
+    return Limit(tuple(factors.items()), constant)
+
+
+def _is_given(value: SSAValue) -> bool:
+    return isinstance(value.owner, Block) and isinstance(value.owner.parent_op(), FuncOp)
+
+
+def _less(bound: Limit, limit: Limit, end: str) -> Limit:
+    """From where on a box has its limit beyond a bound: the bound less how far the limit is from the end of the box."""
+    factors = dict(bound.factors)
+    for key, factor in limit.factors:
+        if key != end:
+            factors[key] = factors.get(key, 0) - factor
+    terms = tuple((key, factor) for key, factor in factors.items() if factor)
+    return Limit(terms, bound.constant - limit.constant)
+
+
 class _Restrictor:
-    def __init__(self, flow: Flow, given: Collection[AccumulateOp]):
+    def __init__(self, flow: Flow, given: Collection[AccumulateOp], inside: Inside):
         self._flow = flow
         self._given = given
+        self._inside = inside
         self._together = reduced_together(flow.function)
         self._usable = set(_usable(flow.function))
         self._complete = {buffer for op in given for buffer in op.memrefs}
@@ -206,17 +319,44 @@ class _Restrictor:
         for result in results:
             if result not in self._flow.written_arguments:
                 return Obstacle(self._flow.function, f'nothing writes "{result.name_hint}"')
-        found = Restriction()
+        found = self._none()
         pending: dict[str, isl.Set] = {}
         touched: dict[SSAValue, isl.Set] = {}
         for end in [end for result in results for end in self._flow.ends_of(result)]:
             box = self._flow.domains[end.name]
             if axis is not None:
-                box = box_of(box, axis)
+                box = self._within(box_of(box, axis))
             self._boxes = box.params()
             self._follow(found, touched, pending, end.name, box)
         obstacle = self._all(found, pending, touched)
         return found if obstacle is None else obstacle
+
+    def _none(self) -> Restriction:
+        return Restriction(inside=[self._inside], named=self._flow.statements)
+
+    def _within(self, box: isl.Set) -> isl.Set:
+        """What boxes need that are inside."""
+        for end, limits, sign in ((LO, self._inside.lower, ">="), (HI, self._inside.upper, "<=")):
+            for limit in limits:
+                box = box.intersect_params(self._set(f"{end} {sign} {{}}", limit, None, (end,)))
+        return box
+
+    def _set(
+        self, form: str, limit: Limit, variables: Sequence[str] | None, parameters: Sequence[str]
+    ) -> isl.Set:
+        """The set of variables (None: of parameters alone) that relate to a limit as `form` says."""
+        import islpy
+
+        names: dict[Key, str] = {LO: LO, HI: HI}
+        for key, _ in limit.factors:
+            if key not in names:
+                names[key] = self._flow.parameters.setdefault(key, f"p{len(self._flow.parameters)}")
+        text = form.format(
+            " + ".join([*(f"{n} * {names[key]}" for key, n in limit.factors), str(limit.constant)])
+        )
+        given = dict.fromkeys([*parameters, *(names[key] for key, _ in limit.factors)])
+        space = "" if variables is None else f"[{', '.join(variables)}]"
+        return islpy.Set(f"[{', '.join(given)}] -> {{ {space} : {text} }}")
 
     def _all(
         self, found: Restriction, pending: dict[str, isl.Set], touched: dict[SSAValue, isl.Set]
@@ -240,8 +380,9 @@ class _Restrictor:
         elif cut is not None:
             touched = {name: self._flow.elements(name) for name in names}
             boxes = {n: one.intersect_range(box_of(one.range(), cut)).domain() for n, one in touched.items()}
+        boxes = {name: self._within(one) for name, one in boxes.items()}
         self._boxes = boxes[names[0]].params()
-        found = Restriction()
+        found = self._none()
         for buffer in update.memrefs:
             if isinstance(start := self._start_of(buffer, update), Obstacle):
                 return start
@@ -296,6 +437,9 @@ class _Restrictor:
             for name, one in more.items():
                 add_to(needed, name, one)
         found.loops.update({loop: [one] for loop, one in limits.items()})
+        if self._inside:
+            found.moved.update(loop for loop, one in limits.items() if self._is_moved(loop, one))
+        found.needed.update(needed)
         for name, instances in running.items():
             found.statements.add(self._flow.statements[name])
             self._touch(touched, name, instances)
@@ -323,6 +467,18 @@ class _Restrictor:
                 with_value(instances, position, self._between(limits.get(loop, Limits())))
             )
         return instances.coalesce()
+
+    def _is_moved(self, loop: ForOp, limits: Limits) -> bool:
+        """Whether all iterations between the limits are iterations of the loop."""
+        if not limits.moves or loop.step_value != 1:
+            return False
+        between = self._between(limits).intersect_params(self._boxes)
+        for bounds, form in ((loop.lower, "x < {}"), (loop.upper, "x >= {}")):
+            for k in range(len(bounds)):
+                own = _as_limit(bounds[k])
+                if own is None or not between.intersect(self._set(form, own, ("x",), ())).is_empty():
+                    return False
+        return True
 
     def _why_not_given(self, found: Restriction, op: AccumulateOp) -> Obstacle | None:
         """Whether the buffers of a reduction hold anything but its result when they are read."""

@@ -1,7 +1,7 @@
 """The program of a chunk: machine code of a restricted function, as data that other processes can run.
 
-program(numbers, parts)        # numbers: an integer or a scalar for each argument that is no array, None for arrays
-                               # parts: the parts of the inputs, in order; gives the results of the box
+program.run(numbers, parts, results)   # numbers: an integer or a scalar for each argument that is no array, None for arrays
+                                       # parts: the parts of the inputs, in order; results: where the box is written
 """
 
 from __future__ import annotations
@@ -43,23 +43,34 @@ class ChunkProgram:
         self._conditions = conditions
         self.results = results
 
-    def __call__(
-        self, numbers: Sequence[Any], parts: Sequence[np.ndarray], shapes: Sequence[tuple[int, ...]]
-    ) -> Any:
-        """Run on the parts of the inputs; the array of the box, or a tuple where there are several."""
+    def run(self, numbers: Sequence[Any], parts: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
+        """Run on the parts of the inputs, and write the results."""
         from ....runtime.cpu.threads import counted_call
 
         arguments, given = list(numbers), iter(parts)
-        made = [np.empty(shape, dtype) for shape, dtype in zip(shapes, self.results.values(), strict=True)]
-        places = dict(zip(self.results, made, strict=True))
+        copies: list[tuple[np.ndarray, np.ndarray]] = []
+        for k, array in zip(self.results, results, strict=True):
+            arguments[k] = array if self._fits(k, array) else np.empty(array.shape, array.dtype)
+            if arguments[k] is not array:
+                copies.append((array, arguments[k]))
         for k, number in enumerate(numbers):
-            if k in places:
-                arguments[k] = places[k]
-            elif number is None:
-                arguments[k] = _in_order(next(given))
+            if number is None and k not in self.results:
+                part = next(given)
+                arguments[k] = part if self._fits(k, part) else _in_order(part)
         with counted_call():
             self._kernel(arguments)
-        return made[0] if len(made) == 1 else tuple(made)
+        for array, made in copies:
+            array[...] = made
+
+    def _fits(self, place: int, array: np.ndarray) -> bool:
+        """Whether the program takes an array as it lies in memory."""
+        flags, strides = array.flags, self._forms[place].strides
+        if not flags.aligned or flags.c_contiguous or strides is None:
+            return flags.aligned and flags.c_contiguous
+        return all(
+            size % array.itemsize == 0 and (stride is None or extent < 2 or size == stride * array.itemsize)
+            for extent, size, stride in zip(array.shape, array.strides, strides, strict=True)
+        )
 
     def combined(self, partials: Sequence[Any]) -> Any:
         """The partial results of a reduction as one, in order; `self` is what combines two."""
@@ -94,11 +105,12 @@ def chunk_program(
 ) -> ChunkProgram:
     """Compile a module of one restricted function. Raises UnsupportedError where it calls Python."""
     from ...interface.errors import UnsupportedError
-    from ..specialise.stages import build, print_module
+    from ..specialise.stages import build, lowered_copy, print_module
 
     key = print_module(module, places=True), machine, tuple(results.items())
     if (known := _KNOWN.get(key)) is not None:
         return known
+    module = lowered_copy(module, ("chunk-to-nest",), machine=machine)
     kernel, engine = build(module, name, "cpu", machine=machine)
     forms, sites, frozen = kernel.as_data()  # pyright: ignore[reportFunctionMemberAccess]
     if not kernel.can_be_kept or frozen is not None:  # pyright: ignore[reportFunctionMemberAccess]

@@ -13,19 +13,20 @@ less of it. Scalars, NumPy arrays and what the function reads outside are those 
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
-from itertools import pairwise, product
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from ....dialects.records import changed
 from ....runtime.real_parts import PARTS
-from ...interface.errors import DTypeError, ShapeError, UnsupportedError
+from ...interface.errors import ShapeError, UnsupportedError
 from ...interface.spec import spec
 from ..call.invoke import Invocation
+from .boxes import Recipe, combine_parts, compute_box
 from .detection import is_dask
 from .plan import Chunks, Place, Planner, Step
 
@@ -133,24 +134,26 @@ class _Call:
 
         invocation, program = self._invocation, self._program
         chunks: dict[int, Chunks] = {}
+        dtypes: dict[int, np.dtype] = {}
         shapes: dict[int, tuple[int, ...]] = {}
         scalars: dict[int, Any] = {}
         for k, value in self._sources.items():
             if is_dask(value) or isinstance(value, np.ndarray):
                 chunks[k] = getattr(value, "chunks", None) or tuple((n,) for n in value.shape)
                 shapes[k] = tuple(map(int, value.shape))
+                dtypes[k] = value.dtype
             else:
                 scalars[k] = value
-        dtypes: dict[int, np.dtype] = {}
+        wanted: list[int] = []
         sizes = invocation.output_shapes(self._values)
         for j, (output, shape) in enumerate(zip(program.outputs, sizes, strict=True)):
             place = len(self._sources) + j
             shapes[place] = tuple(shape if output.order is None else (shape[axis] for axis in output.order))
             dtypes[place] = output.dtype
+            wanted.append(place)
         nests = lowered_copy(program.module, ("to-loops-for-chunks",), machine=self._function.machine)
         planner = Planner(nests, program.name, chunks, shapes, dtypes, scalars, self._function.machine)
-        wanted = sorted(dtypes)
-        graph = _Graph(planner, {k: self._sources[k] for k in chunks}, dtypes)
+        graph = _Graph({k: self._sources[k] for k in chunks})
         for step in planner.plan(wanted):
             graph.add(step)
         for remark in planner.remarks:
@@ -167,9 +170,8 @@ class _Call:
 class _Graph:
     """The tasks of the steps of a plan, as Dask arrays."""
 
-    def __init__(self, planner: Planner, inputs: Mapping[int, Any], dtypes: Mapping[int, np.dtype]):
+    def __init__(self, inputs: Mapping[int, Any]):
         da: Any = import_module("dask.array")
-        self._planner = planner
         self._arrays: dict[Place, Any] = {}
         for k, value in inputs.items():
             if not is_dask(value):  # as it is now
@@ -184,33 +186,12 @@ class _Graph:
         from dask.base import tokenize
         from dask.highlevelgraph import HighLevelGraph
 
-        from ....transforms.nest.producers.restrict import Part
-
-        parts = [
-            one for one in step.arguments if isinstance(one, Part) and one.kind in ("input", "reduction")
-        ]
-        sources = [self._arrays[part.kind, part.place] for part in parts]
-        scalars = self._planner.scalars_of(step.arguments)
-        token = tokenize(
-            step.program,
-            step.boxes,
-            step.loops,
-            step.shape,
-            scalars,
-            [one.name for one in sources],
-            parts_text(parts),
-        )
-        name = f"{step.program.name}-{token}"
-        program = f"program-{name}"
-        tasks: dict[Any, Any] = {program: step.program}
-        if step.combine is not None:
-            tasks[f"combine-{name}"] = step.combine
-        for index, words, shapes in self._boxes(step):
-            self._add_box(tasks, step, name, program, index, words, shapes, sources)
+        sources = [self._arrays[place] for place in step.sources]
+        name = f"{step.recipe.any_box.program.name}-{tokenize(step.recipe, [one.name for one in sources])}"
+        tasks = _Tasks(name, step.recipe, sources).made()
         layers = HighLevelGraph.from_collections(name, tasks, dependencies=sources)
-        for k, place in enumerate(step.makes):
-            chunks, dtype = step.chunks(k), list(step.program.results.values())[k]
-            self._arrays[place] = self._output(layers, name, k, len(step.makes), chunks, dtype)
+        for k, (place, dtype) in enumerate(zip(step.makes, step.recipe.dtypes, strict=True)):
+            self._arrays[place] = self._output(layers, name, k, len(step.makes), step.chunks(k), dtype)
 
     def _output(self, layers: Any, name: str, k: int, count: int, chunks: Chunks, dtype: Any) -> Any:
         da: Any = import_module("dask.array")
@@ -223,144 +204,100 @@ class _Graph:
         graph = HighLevelGraph({**layers.layers, one: tasks}, {**layers.dependencies, one: {name}})
         return da.Array(graph, one, chunks, dtype=dtype)
 
-    def _boxes(
-        self, step: Step
-    ) -> Iterator[tuple[tuple[int, ...], list[dict[Any, int]], list[tuple[int, ...]]]]:
-        """Each box: its place among the chunks, the numbers of its parts (iterations of a reduction), and the shapes."""
-        from ....transforms.nest.producers.restrict import Word
 
-        kind, place = step.target
-        ends = [step.boxes.get(axis, [0, extent]) for axis, extent in enumerate(step.shape[0])]
-        for index in product(*(range(len(one) - 1) for one in ends)):
-            box = [(one[k], one[k + 1]) for one, k in zip(ends, index, strict=True)]
-            known = {}
-            for axis, (low, high) in enumerate(box):
-                known[Word("lo", kind, place, axis)], known[Word("hi", kind, place, axis)] = low, high
-            shape = tuple(high - low for low, high in box)
-            pieces = []
-            for iterations in product(*(pairwise(one) for one in step.loops)):
-                words = dict(known)
-                for number, (low, high) in enumerate(iterations):
-                    words[Word("lo", "partial loop", 0, number)] = low
-                    words[Word("hi", "partial loop", 0, number)] = high
-                pieces.append(words)
-            yield index, pieces, [shape] * len(step.makes)
+class _Tasks:
+    """The tasks of a step: one for each box, slices of chunks that are not needed whole, and what combines partial results.
 
-    def _add_box(
-        self,
-        tasks: dict[Any, Any],
-        step: Step,
-        name: str,
-        program: str,
-        index: tuple[int, ...],
-        pieces: list[dict[Any, int]],
-        shapes: list[tuple[int, ...]],
-        sources: Sequence[Any],
-    ) -> None:
-        made = []
-        for number, words in enumerate(pieces):
-            numbers, parts, wanted = self._arguments(tasks, step, words)
-            task = (run_chunk, program, numbers, parts, wanted, shapes)
-            if len(pieces) == 1:
-                tasks[(name, *index)] = task
-                return
-            made.append((f"part-{name}", number, *index))
-            tasks[made[-1]] = task
-        combine, level = f"combine-{name}", 0
+    Which chunks a box needs along an axis of a source depends on few cuts, mostly one: it is looked up once for each."""
+
+    def __init__(self, name: str, recipe: Recipe, sources: Sequence[Any]):
+        from dask.task_spec import DataNode, Task, TaskRef
+
+        self._task, self._ref = Task, TaskRef
+        self._name = name
+        self._recipe = recipe
+        self._sources = [(source.name, f"slice-{source.name}", source.chunks) for source in sources]
+        self._cuts_of = [
+            [sorted(set() if one is None else one[0].cuts | one[1].cuts) for one in form.axes]
+            for form in recipe.any_box.parts
+        ]
+        self._chunks: list[list[dict[tuple[int, ...], list[tuple[int, slice | None]]]]] = [
+            [{} for _ in form.axes] for form in recipe.any_box.parts
+        ]
+        self._plain = TaskRef(f"program-{name}")
+        self._tasks: dict[Any, Any] = {self._plain.key: DataNode(self._plain.key, recipe)}
+        if recipe.combine is not None:
+            self._combine = TaskRef(f"combine-{name}")
+            self._tasks[self._combine.key] = DataNode(self._combine.key, recipe.combine)
+
+    def made(self) -> dict[Any, Any]:
+        """All of them, by their keys."""
+        recipe = self._recipe
+        loops = sum(axis is None for axis in recipe.axes)
+        counts = [range(len(ends) - 1) for ends in recipe.cuts]
+        rank = len(recipe.shapes[0])
+        places = [recipe.axes.index(axis) if axis in recipe.axes else None for axis in range(rank)]
+        if not loops:
+            for index in product(*counts):
+                key = (self._name, *(0 if k is None else index[k] for k in places))
+                self._add_box(key, index)
+            return self._tasks
+        for boxes in product(*counts[loops:]):
+            key = (self._name, *(0 if k is None else boxes[k - loops] for k in places))
+            parts = list(product(*counts[:loops]))
+            if len(parts) == 1:
+                self._add_box(key, (*parts[0], *boxes))
+                continue
+            made = [(f"part-{self._name}", *iterations, *boxes) for iterations in parts]
+            for one, iterations in zip(made, parts, strict=True):
+                self._add_box(one, (*iterations, *boxes))
+            self._add_combining(key, made)
+        return self._tasks
+
+    def _add_combining(self, key: Any, made: list[Any]) -> None:
+        """Combine partial results, some at a time."""
+        level = 0
         while len(made) > 1:
             groups = [made[k : k + SPLIT_EVERY] for k in range(0, len(made), SPLIT_EVERY)]
             made = []
             for k, group in enumerate(groups):
-                key = (name, *index) if len(groups) == 1 else (f"combine-{name}-{level}", k, *index)
-                tasks[key] = (combine_parts, combine, group)
-                made.append(key)
+                one = key if len(groups) == 1 else (f"combine-{self._name}-{level}", k, *key[1:])
+                self._tasks[one] = self._task(one, combine_parts, self._combine, *map(self._ref, group))
+                made.append(one)
             level += 1
 
-    def _arguments(
-        self, tasks: dict[Any, Any], step: Step, words: dict[Any, int]
-    ) -> tuple[list[Any], list[Any], list[Any]]:
-        """The numbers of a task, None for arrays; the blocks of which its arrays consist; and what these are to be."""
-        from ....transforms.nest.producers.restrict import Part, Word
+    def _add_box(self, key: Any, index: tuple[int, ...]) -> None:
+        blocks: list[Any] = []
+        for k, (name, sliced, _) in enumerate(self._sources):
+            chosen = [self._along(k, axis, index) for axis in range(len(self._cuts_of[k]))]
+            for pieces in product(*chosen):
+                whole = (name, *[number for number, _ in pieces])
+                if all(cut is None for _, cut in pieces):
+                    blocks.append(self._ref(whole))
+                else:
+                    blocks.append(self._ref(self._slice(k, sliced, whole, pieces)))
+        self._tasks[key] = self._task(key, compute_box, self._plain, index, *blocks)
 
-        planner, parts, wanted = self._planner, [], []
-        for one in step.arguments:
-            if isinstance(one, Part) and one.kind in ("input", "reduction"):
-                where = planner.slices(one, words)
-                for axis in one.axes:
-                    words[Word("first", one.kind, one.place, axis)] = where[axis][0]
-                source = self._arrays[one.kind, one.place]
-                parts.append(self._blocks(tasks, source, where))
-                wanted.append([[high - low for low, high in where], str(source.dtype)])
-        numbers = [None if isinstance(one, Part) else planner.value(one, words) for one in step.arguments]
-        return numbers, parts, wanted
+    def _along(self, source: int, axis: int, index: tuple[int, ...]) -> list[tuple[int, slice | None]]:
+        """The chunks of a source that a box needs along an axis, and which part of each; None: all of it."""
+        known = self._chunks[source][axis]
+        at = tuple([index[cut] for cut in self._cuts_of[source][axis]])
+        if (found := known.get(at)) is None:
+            sizes = self._sources[source][2][axis]
+            found = known[at] = [
+                (k, None if (first, last) == (0, sizes[k]) else slice(first, last))
+                for k, first, last in self._recipe.chunks_along(source, axis, self._recipe.box(index))
+            ]
+        return found
 
-    def _blocks(self, tasks: dict[Any, Any], source: Any, where: Sequence[tuple[int, int]]) -> Any:
-        """The keys of the chunks that a part consists of, nested by axis; of a chunk that is not needed whole, a slice."""
-        by_axis = [
-            _pieces(chunks, low, high) for chunks, (low, high) in zip(source.chunks, where, strict=True)
+    def _slice(self, source: int, name: str, whole: Any, pieces: Sequence[tuple[int, slice | None]]) -> Any:
+        """The key of a slice of a chunk, which other boxes may need as well."""
+        ends = [
+            (0, self._sources[source][2][axis][k]) if cut is None else (cut.start, cut.stop)
+            for axis, (k, cut) in enumerate(pieces)
         ]
-
-        def nested(chosen: tuple[tuple[int, slice, bool], ...]) -> Any:
-            if len(chosen) < len(by_axis):
-                return [nested((*chosen, one)) for one in by_axis[len(chosen)]]
-            key = (source.name, *(block for block, _, _ in chosen))
-            if all(is_whole for _, _, is_whole in chosen):
-                return key
-            part = tuple(one for _, one, _ in chosen)
-            cut = ("slice-" + source.name, key[1:], tuple((one.start, one.stop) for one in part))
-            tasks[cut] = (operator.getitem, key, part)
-            return cut
-
-        return nested(())
-
-
-def _pieces(chunks: Sequence[int], low: int, high: int) -> list[tuple[int, slice, bool]]:
-    """The chunks that have some of the indices from `low` to `high`: number, which of it, and whether that is all of it."""
-    found, begin = [], 0
-    for k, size in enumerate(chunks):
-        first, last = max(low - begin, 0), min(high - begin, size)
-        if first < last:
-            found.append((k, slice(first, last), (first, last) == (0, size)))
-        begin += size
-    return found or [(0, slice(0, 0), False)]
-
-
-def parts_text(parts: Sequence[Any]) -> str:
-    """What parts are of, for the name of a graph."""
-    return repr([(part.kind, part.place, sorted(part.axes.items())) for part in parts])
-
-
-# ---- in a task ----------------------------------------------------------------------------------------
-
-
-def run_chunk(
-    program: Any, numbers: list[Any], parts: list[Any], wanted: list[Any], shapes: list[tuple[int, ...]]
-) -> Any:
-    """Compute one box: blocks are put together, and the program runs on them.
-
-    Raises ShapeError and DTypeError where a chunk is not what its Dask array says: machine code would read beside it."""
-    arrays = [_joined(blocks, 0) for blocks in parts]
-    for array, (shape, dtype) in zip(arrays, wanted, strict=True):
-        if list(array.shape) != shape:
-            raise ShapeError(
-                f"chunks of a Dask array are {list(array.shape)} where it says {shape}",
-                hint="say what map_blocks and from_delayed make: chunks=, shape=",
-            )
-        if str(array.dtype) != dtype:
-            raise DTypeError(
-                f"chunks of a Dask array are {array.dtype} where it says {dtype}",
-                hint="say what map_blocks and from_delayed make: dtype=",
-            )
-    return program(numbers, arrays, shapes)
-
-
-def combine_parts(program: Any, parts: list[Any]) -> Any:
-    """Partial results of a reduction as one."""
-    return program.combined(parts)
-
-
-def _joined(blocks: Any, axis: int) -> np.ndarray:
-    if not isinstance(blocks, list):
-        return np.asarray(blocks)
-    joined = [_joined(one, axis + 1) for one in blocks]
-    return joined[0] if len(joined) == 1 else np.concatenate(joined, axis)
+        key = (name, *whole[1:], *[end for pair in ends for end in pair])
+        if key not in self._tasks:
+            part = tuple([slice(None) if cut is None else cut for _, cut in pieces])
+            self._tasks[key] = self._task(key, operator.getitem, self._ref(whole), part)
+        return key

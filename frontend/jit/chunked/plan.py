@@ -10,16 +10,20 @@ chunks are made in parts and combined; results are cut along axes that inputs in
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from xdsl.dialects.builtin import FunctionType, MemRefType, StridedLayoutAttr
 from xdsl.ir import Operation
+from xdsl.rewriter import Rewriter
 
+from ....transforms.nest.producers.restrict import Part, Word, WordBound, restrict, restrict_update
 from ...interface.errors import NestorError, UnsupportedError
 from ..specialise.stages import print_module
+from .boxes import BoxProgram, First, Linear, PartForm, Recipe
 from .chunk_program import ChunkProgram, chunk_program
 
 if TYPE_CHECKING:
@@ -28,7 +32,10 @@ if TYPE_CHECKING:
 
     from ....dialects.affine import AffineList
     from ....dialects.nest import AccumulateOp, ForOp
-    from ....transforms.nest.producers.restrict import Part, Restricted, Word, WordBound
+    from ....transforms.nest.producers.restrict import Restricted
+
+    Made = tuple[ModuleOp, Restricted]
+    """A module, and its function that is restricted."""
 
 Chunks = tuple[tuple[int, ...], ...]
 """The extents of the chunks of an array, by axis, as Dask has them."""
@@ -43,37 +50,29 @@ Place = tuple[str, int]
 
 @dataclass(eq=False)
 class Step:
-    """Boxes that one program computes: of results, or (`loops`) of the updates of a reduction, which `combine` makes one.
+    """Boxes that one recipe computes: of results, or of the updates of a reduction, which its `combine` makes one.
 
-    `makes` are the sources or results of it. `boxes`: where the boxes begin and end along each axis that is cut; `loops`:
-    the same for iterations.
+    `makes` are the sources or results of it; `sources` what it is computed from.
     """
 
-    program: ChunkProgram
-    arguments: list[Any]
+    recipe: Recipe
     makes: list[Place]
-    shape: list[tuple[int, ...]]
-    boxes: dict[int, list[int]]
-    loops: list[list[int]] = field(default_factory=list)
-    combine: ChunkProgram | None = None
-
-    @property
-    def target(self) -> tuple[str, int]:
-        """The kind and the number that the words of its boxes have."""
-        kind, place = self.makes[0]
-        return ("partial", 0) if kind == "reduction" else (kind, place)
+    sources: list[Place]
 
     def chunks(self, k: int) -> Chunks:
         """The chunks of what it makes."""
-        shape = self.shape[k]
-        ends = [self.boxes.get(axis, [0, extent]) for axis, extent in enumerate(shape)]
+        ends: list[Sequence[int]] = [(0, extent) for extent in self.recipe.shapes[k]]
+        for axis, cut in zip(self.recipe.axes, self.recipe.cuts, strict=True):
+            if axis is not None:
+                ends[axis] = cut
         return tuple(tuple(high - low for low, high in pairwise(one)) for one in ends)
 
 
 class Planner:
-    """Makes the steps for a function at nest level; `extents` are the shapes of its array arguments, by number.
+    """Makes the steps for a function at nest level.
 
-    `chunks` are those of inputs; `scalars` the other arguments.
+    `chunks` are those of inputs, by number of the argument; `shapes` and `dtypes` those of inputs and results; `scalars`
+    the other arguments.
     """
 
     def __init__(
@@ -95,7 +94,8 @@ class Planner:
         self._chunks: dict[Place, Chunks] = {("input", k): one for k, one in chunks.items()}
         self._shapes: dict[Place, tuple[int, ...]] = {("input", k): shape for k, shape in shapes.items()}
         self._shapes |= {("result", k): shape for k, shape in shapes.items()}
-        self._dtypes: dict[Place, np.dtype] = {("result", k): one for k, one in dtypes.items()}
+        self._dtypes: dict[Place, np.dtype] = {("input", k): one for k, one in dtypes.items()}
+        self._dtypes |= {("result", k): one for k, one in dtypes.items()}
         self._scalars = scalars
         self._given: list[AccumulateOp] = []
         self.steps: list[Step] = []
@@ -123,7 +123,6 @@ class Planner:
         """The reductions that sources in several chunks are reduced by, in order, with the loops that these move with."""
         from ....analysis.nest.loop_structure import enclosing_loops
         from ....dialects.nest import AccumulateOp
-        from ....transforms.nest.producers.restrict import Word
 
         for update in [op for op in self._function.walk() if isinstance(op, AccumulateOp)]:
             reduced = [loop for loop in enclosing_loops(update) if loop.iv not in update.indices.operands]
@@ -150,55 +149,58 @@ class Planner:
             whole = self._restricted_update(update, loops, list(range(_rank(update))))
             shape = self._shape_of_reduction(whole[1], update)
             axes = self._axes_to_cut(whole[1], "partial", 0, shape)
-            made, restricted = self._restricted_update(update, loops, list(axes))
-            iterations = [self._iterations(restricted, k, loop) for k, loop in enumerate(loops)]
+            made = self._restricted_update(update, loops, list(axes))
+            iterations = [self._iterations(made[1], k, loop) for k, loop in enumerate(loops)]
         except NestorError:
             return
         begin = sum(len(op.memrefs) for op in self._given)
         places: list[Place] = [("reduction", begin + k) for k in range(len(update.memrefs))]
         dtypes = [_dtype(buffer) for buffer in update.memrefs]
-        outs = _places_of(restricted, "partial")
-        program = self._compiled(made, {outs[k]: dtypes[k] for k in sorted(outs)})
-        combine = self._combining(update, dtypes)
-        step = Step(
-            program,
-            restricted.arguments,
-            [places[k] for k in sorted(outs)],
+        words = [("partial loop", 0, k) for k in range(len(loops))] + [("partial", 0, axis) for axis in axes]
+        cuts = [*iterations, *axes.values()]
+        outs = sorted(_places_of(made[1], "partial"))
+        step = self._step(
+            made,
+            lambda: self._restricted_update(update, loops, list(axes), inside=True),
+            words,
+            cuts,
+            [None] * len(loops) + list(axes),
+            [places[k] for k in outs],
             [shape] * len(outs),
-            axes,
-            iterations,
-            combine,
+            [dtypes[k] for k in outs],
+            self._combining(update, dtypes),
         )
         self._given.append(update)
+        self._dtypes |= dict(zip(places, dtypes, strict=True))
         self.steps.append(step)
         for k, place in enumerate(step.makes):
             self._chunks[place], self._shapes[place] = step.chunks(k), shape
 
     def _restricted_update(
-        self, update: AccumulateOp, loops: Sequence[ForOp], axes: Sequence[int]
-    ) -> tuple[ModuleOp, Restricted]:
-        from ....transforms.nest.producers.restrict import restrict_update
-
-        def make() -> tuple[ModuleOp, Restricted]:
+        self, update: AccumulateOp, loops: Sequence[ForOp], axes: Sequence[int], *, inside: bool = False
+    ) -> Made:
+        def make() -> Made:
             module, copy_of = self._copied()
             function = _function(module, self._name)
             given = [copy_of[op] for op in self._given]
             copies = [copy_of[loop] for loop in loops]
-            return module, restrict_update(function, copy_of[update], copies, axes, given)
+            made = restrict_update(function, copy_of[update], copies, axes, given, inside=inside)
+            return module, _with_rows_apart(made)
 
-        return self._known("update", [update, *loops], axes, make)
+        return self._known("update", [update, *loops], axes, inside, make)
 
     def _known(
         self,
         what: str,
         ops: Sequence[Any],
         axes: Sequence[int],
-        make: Callable[[], tuple[ModuleOp, Restricted]],
-    ) -> tuple[ModuleOp, Restricted]:
+        inside: bool,
+        make: Callable[[], Made],
+    ) -> Made:
         """A restricted function, kept for the next call. What refused once refuses again."""
         everything: list[Any] = [*ops, None, *self._given]
         places = tuple(self._place.get(op, op) for op in everything)
-        key = self._text, self._name, what, places, tuple(axes)
+        key = self._text, self._name, what, places, tuple(axes), inside
         if key not in _KNOWN:
             try:
                 _KNOWN[key] = make()
@@ -250,8 +252,6 @@ class Planner:
 
     def _iterations(self, restricted: Restricted, number: int, loop: ForOp) -> list[int]:
         """Where the iterations of a loop are cut, from the first to the last one: as the chunks of what moves with it."""
-        from ....transforms.nest.producers.restrict import Word
-
         found = self._ends(restricted, Word("lo", "partial loop", 0, number))
         if found is None:
             raise UnsupportedError(f"no input of '{self._name}' moves with a reduction")
@@ -283,24 +283,56 @@ class Planner:
 
     def _add_result(self, place: int) -> None:
         shape = self._shapes["result", place]
-        axes = list(range(len(shape)))
         cut: dict[int, list[int]] = {}
-        for axis in axes:
+        movable: list[int] = []
+        for axis in range(len(shape)):
             try:
                 _, restricted = self._restricted(place, [axis])
             except NestorError:
                 continue
+            movable.append(axis)
             cut |= self._axes_to_cut(restricted, "result", place, shape)
-        made, restricted = self._restricted(place, list(cut))
-        outs = _places_of(restricted, "result")
-        program = self._compiled(made, {at: self._dtypes["result", place] for at in outs.values()})
-        step = Step(program, restricted.arguments, [("result", place)], [shape], cut)
+        axes = sorted({*cut, *self._axes_with_borders(place, movable, cut)})
+        made = self._restricted(place, axes)
+        step = self._step(
+            made,
+            lambda: self._restricted(place, axes, inside=True),
+            [("result", place, axis) for axis in axes],
+            [cut.get(axis, [0, shape[axis]]) for axis in axes],
+            axes,
+            [("result", place)],
+            [shape],
+            [self._dtypes["result", place]],
+        )
         self.steps.append(step)
-        self._note_whole(restricted)
+        self._note_whole(made[1])
+
+    def _axes_with_borders(self, place: int, movable: Sequence[int], cut: Collection[int]) -> list[int]:
+        """The axes that are not cut along which a function is simpler away from borders, and reads less for less of it."""
+        if not cut or len(movable) == len(cut):
+            return []
+        try:
+            _, restricted = self._restricted(place, movable, inside=True)
+        except NestorError:
+            return []
+        words = [("result", place, axis) for axis in movable]
+        shape = self._shapes["result", place]
+        ranges = self._inside(restricted, words, [[0, shape[axis]] for axis in movable])
+        parts = [one for one in restricted.arguments if isinstance(one, Part) and one.kind == "input"]
+        moving = {
+            word.axis
+            for part in parts
+            for limits in part.axes.values()
+            for word, _ in limits[0].factors
+            if isinstance(word, Word) and word.kind == "lo"
+        }
+        return [
+            axis
+            for axis, (low, high) in zip(movable, ranges, strict=True)
+            if (low, high) != (0, shape[axis]) and 2 * (high - low) > shape[axis] and axis in moving
+        ]
 
     def _note_whole(self, restricted: Restricted) -> None:
-        from ....transforms.nest.producers.restrict import Part
-
         for part in restricted.arguments:
             if not isinstance(part, Part) or part.kind != "input":
                 continue
@@ -309,23 +341,20 @@ class Planner:
                     text = f"each chunk of a result needs all {len(chunks)} chunks of '{part.name}' along axis {axis}"
                     self.remarks += [] if text in self.remarks else [text]
 
-    def _restricted(self, place: int, axes: Sequence[int]) -> tuple[ModuleOp, Restricted]:
-        from ....transforms.nest.producers.restrict import restrict
-
-        def make() -> tuple[ModuleOp, Restricted]:
+    def _restricted(self, place: int, axes: Sequence[int], *, inside: bool = False) -> Made:
+        def make() -> Made:
             module, copy_of = self._copied()
             function = _function(module, self._name)
             given = [copy_of[op] for op in self._given]
-            return module, restrict(function, [function.args[place]], axes, given)
+            made = restrict(function, [function.args[place]], axes, given, inside=inside)
+            return module, _with_rows_apart(made)
 
-        return self._known("result", [place], axes, make)
+        return self._known("result", [place], axes, inside, make)
 
     def _axes_to_cut(
         self, restricted: Restricted, kind: str, place: int, shape: tuple[int, ...]
     ) -> dict[int, list[int]]:
         """Where boxes begin and end along the axes that sources in several chunks move along."""
-        from ....transforms.nest.producers.restrict import Word
-
         found = {}
         for axis, extent in enumerate(shape):
             ends = self._ends(restricted, Word("lo", kind, place, axis))
@@ -342,8 +371,6 @@ class Planner:
 
     def _ends(self, restricted: Restricted, low: Word) -> tuple[list[int], int, int] | None:
         """Where the chunks begin of the source that moves with a box, its distance, and its step; None where none does."""
-        from ....transforms.nest.producers.restrict import Part
-
         best = None
         for part in restricted.arguments:
             if not isinstance(part, Part) or part.kind not in ("input", "reduction"):
@@ -361,6 +388,116 @@ class Planner:
                     best = rank, (ends, shift, factor)
         return None if best is None else best[1]
 
+    # ---- recipes ------------------------------------------------------------------------------------
+
+    def _step(
+        self,
+        made: Made,
+        make_inner: Callable[[], Made],
+        words: Sequence[tuple[str, int, int]],
+        cuts: Sequence[Sequence[int]],
+        axes: Sequence[int | None],
+        makes: Sequence[Place],
+        shapes: Sequence[tuple[int, ...]],
+        dtypes: Sequence[np.dtype],
+        combine: ChunkProgram | None = None,
+    ) -> Step:
+        """The step whose boxes are along cuts, of which each has the words of an array and an axis, or of a loop."""
+        sources = [(part.kind, part.place) for part in _parts_of(made[1])]
+        any_box = self._box_program(made, words, sources, makes, dtypes)
+        inner, inside = None, tuple((one[0], one[-1]) for one in cuts)
+        try:
+            simpler = make_inner()
+            ranges = self._inside(simpler[1], words, cuts)
+            if ranges != list(inside) and all(low < high for low, high in ranges):
+                inner = self._box_program(simpler, words, sources, makes, dtypes)
+                inside = tuple(ranges)
+        except NestorError:
+            inner = None
+        recipe = Recipe(
+            any_box,
+            inner,
+            inside,
+            tuple(tuple(map(int, one)) for one in cuts),
+            tuple(axes),
+            tuple(shapes),
+            tuple(
+                tuple((0, *map(int, np.cumsum(chunks))) for chunks in self._chunks[place])
+                for place in sources
+            ),
+            combine,
+        )
+        return Step(recipe, list(makes), sources)
+
+    def _inside(
+        self, restricted: Restricted, words: Sequence[tuple[str, int, int]], cuts: Sequence[Sequence[int]]
+    ) -> list[tuple[int, int]]:
+        """Where the boxes begin at least that a restricted function is for, and end at most, by cut."""
+        found = [(one[0], one[-1]) for one in cuts]
+        if not words:
+            return found
+        for k, (lower, upper) in enumerate(restricted.inside):
+            low, high = found[k]
+            found[k] = (
+                max([low, *(self.bound(one, {}) for one in lower)]),
+                min([high, *(self.bound(one, {}) for one in upper)]),
+            )
+        return found
+
+    def _box_program(
+        self,
+        made: Made,
+        words: Sequence[tuple[str, int, int]],
+        sources: Sequence[Place],
+        makes: Sequence[Place],
+        dtypes: Sequence[np.dtype],
+    ) -> BoxProgram:
+        module, restricted = made
+        cut_of = {
+            Word(end, *word): (k, number)
+            for k, word in enumerate(words)
+            for number, end in enumerate(("lo", "hi"))
+        }
+        parts = _parts_of(restricted)
+        number_of = {(part.kind, part.place): k for k, part in enumerate(parts)}
+        arguments: list[Linear | First | tuple[Any] | None] = []
+        for one in restricted.arguments:
+            if isinstance(one, Part):
+                arguments.append(None)
+            elif isinstance(one, int):
+                arguments.append((self._scalars[one],))
+            elif one.kind == "first":
+                arguments.append(First(number_of[one.of, one.place], one.axis))
+            else:
+                arguments.append(self._linear(WordBound(((one, 1),), 0), cut_of))
+        forms = tuple(self._form(part, cut_of) for part in parts)
+        kind = "partial" if makes[0][0] == "reduction" else "result"
+        places = _places_of(restricted, kind)
+        results = {places[k]: dtype for k, dtype in zip(sorted(places), dtypes, strict=True)}
+        takes = tuple(sources.index((part.kind, part.place)) for part in parts)
+        program = chunk_program(module, self._name, results, self._machine)
+        return BoxProgram(program, tuple(arguments), forms, takes)
+
+    def _form(self, part: Part, cut_of: Mapping[Word, tuple[int, int]]) -> PartForm:
+        shape = self._shapes[part.kind, part.place]
+        axes = [
+            (self._linear(part.axes[axis][0], cut_of), self._linear(part.axes[axis][1], cut_of))
+            if axis in part.axes
+            else None
+            for axis in range(len(shape))
+        ]
+        return PartForm(shape, str(self._dtypes[part.kind, part.place]), tuple(axes))
+
+    def _linear(self, bound: WordBound, cut_of: Mapping[Word, tuple[int, int]]) -> Linear:
+        terms: list[tuple[int, int, int]] = []
+        constant = bound.constant
+        for word, factor in bound.factors:
+            if isinstance(word, Word) and word in cut_of:
+                terms.append((*cut_of[word], factor))
+            else:
+                constant += factor * self.value(word, {})
+        return Linear(tuple(terms), int(constant))
+
     # ---- numbers ------------------------------------------------------------------------------------
 
     def value(self, word: Word | int, known: Mapping[Any, int]) -> int:
@@ -371,31 +508,12 @@ class Planner:
             return self._shapes[word.of, word.place][word.axis]
         return known[word]
 
-    def scalars_of(self, arguments: Sequence[Any]) -> dict[int, Any]:
-        """The scalars among the arguments of a program."""
-        return {one: self._scalars[one] for one in arguments if isinstance(one, int)}
-
     def bound(self, bound: WordBound, known: Mapping[Any, int]) -> int:
         return bound.constant + sum(factor * self.value(word, known) for word, factor in bound.factors)
-
-    def slices(self, part: Part, known: Mapping[Any, int]) -> list[tuple[int, int]]:
-        """The part of a source that a box needs, by axis."""
-        found = []
-        for axis, extent in enumerate(self._shapes[part.kind, part.place]):
-            if axis not in part.axes:
-                found.append((0, extent))
-                continue
-            lower, upper = (self.bound(one, known) for one in part.axes[axis])
-            low = min(max(lower, 0), extent)
-            found.append((low, max(low, min(upper, extent))))
-        return found
 
     def _copied(self) -> tuple[ModuleOp, dict[Any, Any]]:
         module = self._module.clone()
         return module, dict(zip(self._module.walk(), module.walk(), strict=True))
-
-    def _compiled(self, module: ModuleOp, results: dict[int, np.dtype]) -> ChunkProgram:
-        return chunk_program(module, self._name, results, self._machine)
 
 
 def _function(module: ModuleOp, name: str) -> FuncOp:
@@ -421,10 +539,30 @@ def _dtype(buffer: Any) -> np.dtype:
 
 def _places_of(restricted: Restricted, kind: str) -> dict[int, int]:
     """The numbers of the parts of a kind, with their places among the arguments."""
-    from ....transforms.nest.producers.restrict import Part
-
     return {
         one.place: k
         for k, one in enumerate(restricted.arguments)
         if isinstance(one, Part) and one.kind == kind
     }
+
+
+def _parts_of(restricted: Restricted) -> list[Part]:
+    """The parts of sources among the arguments, in order."""
+    return [
+        one for one in restricted.arguments if isinstance(one, Part) and one.kind in ("input", "reduction")
+    ]
+
+
+def _with_rows_apart(restricted: Restricted) -> Restricted:
+    """What is a part along inner axes may lie in a larger array: only its rows are contiguous."""
+    function = restricted.function
+    for argument, part in zip(function.args, restricted.arguments, strict=True):
+        if isinstance(part, Part) and any(axis > 0 for axis in part.axes):
+            type_ = argument.type
+            assert isinstance(type_, MemRefType)
+            layout = StridedLayoutAttr([None] * (type_.get_num_dims() - 1) + [1], 0)
+            replaced = MemRefType(type_.element_type, type_.get_shape(), layout, type_.memory_space)
+            Rewriter.replace_value_with_new_type(argument, replaced)
+    types = [argument.type for argument in function.args]
+    function.function_type = FunctionType.from_lists(types, [])
+    return restricted

@@ -27,7 +27,9 @@ what changes are the bounds of loops, the indices of buffers and their extents. 
 is that part, from the index `first` on; extents of the whole are arguments. Statements that the box does not need are
 gone, and so are other results. With `reductions=i` the reductions that loops of this name make are complete: their
 buffers are arguments. With `update=i` in place of a result the function makes the updates of the reduction over the loop `i`
-in the iterations `lo` to `hi`, from its neutral value on.
+in the iterations `lo` to `hi`, from its neutral value on. With
+`inside` it is for boxes for which no loop that moves with them ends where it does for the whole (here from 0 to
+`x_extent - 2`): these bounds are gone, as are statements that only boxes at borders need.
 
 Which parts these are is followed exactly by isl (`analysis/nest/sets/restriction.py`). Refused where nothing is known:
 `while` loops, arguments that may share memory or are read and written, checks that read what the box does not need.
@@ -122,6 +124,8 @@ class Restricted:
 
     function: FuncOp
     arguments: list[Part | Word | int]
+    inside: list[tuple[list[WordBound], list[WordBound]]] = field(default_factory=list)
+    """By cut, where the boxes that it is for begin at least, and end at most; empty: it is for all boxes."""
 
 
 def restrict(
@@ -129,15 +133,20 @@ def restrict(
     results: Sequence[SSAValue],
     axes: Sequence[int],
     given: Sequence[AccumulateOp] = (),
+    *,
+    inside: bool = False,
 ) -> Restricted:
     """Restrict a function, in place, to boxes of `results` along `axes`, which have the same extents in all of them.
 
+    With `inside`, to boxes for which no loop that moves with them ends where the whole one does: `Restricted.inside`.
     Raises the diagnostic that says why not."""
     made = _Rewriter(function, given)
     made.targets = list(results)
     part = made.part_of(results[0])
     made.cuts = [_Cut(part.kind, part.place, axis) for axis in axes]
-    return made.restricted(_or_refuse(function, restriction_to(function, results, axes, given)))
+    return made.restricted(
+        _or_refuse(function, restriction_to(function, results, axes, given, inside=inside))
+    )
 
 
 def restrict_update(
@@ -146,13 +155,16 @@ def restrict_update(
     loops: Sequence[ForOp],
     axes: Sequence[int] = (),
     given: Sequence[AccumulateOp] = (),
+    *,
+    inside: bool = False,
 ) -> Restricted:
     """Restrict a function, in place, to the updates of a reduction in the iterations `lo` to `hi` of loops (none: to all of
     them), and to boxes of what it reduces to along `axes`."""
     made = _Rewriter(function, given)
     made.cuts = [_Cut("partial loop", 0, k, of_loop=True) for k in range(len(loops))]
     made.cuts += [_Cut("partial", 0, axis) for axis in axes]
-    return made.restricted(_or_refuse(function, restriction_of(function, update, loops, axes, given)))
+    plan = restriction_of(function, update, loops, axes, given, inside=inside)
+    return made.restricted(_or_refuse(function, plan))
 
 
 def _or_refuse(function: FuncOp, plan: Restriction | Obstacle) -> Restriction:
@@ -214,9 +226,14 @@ class _Rewriter:
                 self._word(cut.word(end))
         kept = {a for a in self._function.args if a in plan.windows or a in self.targets}
         self._free_extents(plan, kept)
+        inside = [
+            ([self._in_words(one) for one in where.lower], [self._in_words(one) for one in where.upper])
+            for where in plan.inside
+            if any(plan.inside)
+        ]
         self._drop_statements(plan)
         for loop, limits in plan.loops.items():
-            loop.set_bounds(*self._within(loop, limits))
+            loop.set_bounds(*self._within(loop, limits, loop in plan.moved))
         self._take_reductions(plan)
         self._give_out(plan)
         moved: set[Operation] = set()
@@ -229,7 +246,7 @@ class _Rewriter:
         for loop in [op for op in self._function.walk() if isinstance(op, ForOp)]:
             simplify_bounds(loop)
         self._sign()
-        return Restricted(self._function, [self.roles[argument] for argument in self._function.args])
+        return Restricted(self._function, [self.roles[argument] for argument in self._function.args], inside)
 
     # ---- numbers ------------------------------------------------------------------------------------
 
@@ -277,10 +294,12 @@ class _Rewriter:
         lower = [] if limits.lower is None else [self._value(limits.lower)]
         return lower, [] if limits.upper is None else [self._value(limits.upper)]
 
-    def _within(self, loop: ForOp, limits: Sequence[Limits]) -> tuple[AffineList, AffineList]:
+    def _within(self, loop: ForOp, limits: Sequence[Limits], is_moved: bool) -> tuple[AffineList, AffineList]:
         """The bounds of a loop and new ones. A box begins at 0 or later, and ends at the extent or before."""
         lowers = [value for one in limits for value in self._values(one)[0]]
         uppers = [value for one in limits for value in self._values(one)[1]]
+        if is_moved:
+            return AffineList.of(*lowers), AffineList.of(*uppers)
         lower, upper = AffineList.of(loop.lower, *lowers), AffineList.of(loop.upper, *uppers)
         for axis, box in self._boxes.items() if self.targets else ():
             (first,), (end,) = self._values(box)
@@ -623,6 +642,7 @@ class NestRestrictPass(ModulePass):
     axis: tuple[int, ...] = ()
     update: str | None = None
     reductions: tuple[str, ...] = ()
+    inside: bool = False
     func: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -630,10 +650,10 @@ class NestRestrictPass(ModulePass):
             given = [_reduction(function, name)[0] for name in self.reductions]
             if self.update is not None:
                 update, loop = _reduction(function, self.update)
-                restrict_update(function, update, [loop], self.axis, given)
+                restrict_update(function, update, [loop], self.axis, given, inside=self.inside)
             else:
                 result = _result(function, self.result)
-                restrict(function, [result], self._axes(function, result), given)
+                restrict(function, [result], self._axes(function, result), given, inside=self.inside)
 
     def _axes(self, function: FuncOp, result: SSAValue) -> list[int]:
         assert isinstance(result.type, MemRefType)

@@ -6,6 +6,8 @@
 // RUN: opt-tool %s -p 'nest-restrict{func=anomaly update=i}' | filecheck %s --check-prefix=UPDATE
 // RUN: opt-tool %s -p 'nest-restrict{func=anomaly update=i axis=0}' | filecheck %s --check-prefix=COLUMNS
 // RUN: opt-tool %s -p 'nest-restrict{func=in_place axis=0}' | filecheck %s --check-prefix=COPY
+// RUN: opt-tool %s -p 'nest-restrict{func=bordered axis=0,1 inside=true}' | filecheck %s --check-prefix=INSIDE
+// RUN: opt-tool %s -p 'nest-restrict{func=bordered axis=0 inside=true}' | filecheck %s --check-prefix=ROWS
 
 // Two steps, of one row before and two after: the first step computes three rows more than the box.
 // CHECK:      func.func @stencil(%x: memref<?x?xf64> {nest.dims = ["x_0.part", "m"]},
@@ -117,6 +119,42 @@ func.func @in_place(%x: memref<?xf64> {nest.dims = ["n"]}, %y: memref<?xf64> {ne
     %a = nest.load %y[%k + 1] : memref<?xf64>
     %b = arith.addf %a, %a : f64
     nest.store "y" %b, %y[%k] : memref<?xf64>
+  }
+  func.return
+}
+
+// Away from borders nothing is copied, and loops end where the box does. Where boxes are whole rows the first and the last
+// element of each are borders: the copy stays.
+// INSIDE:     func.func @bordered
+// INSIDE-NOT:   nest.store "copy"
+// INSIDE:       nest.for "i.1" %i = %lo - 1 to %hi - 1 {
+// INSIDE-NEXT:    nest.for "j.1" %j = %lo_1 - 1 to %hi_1 - 1 {
+// INSIDE:           nest.store "y" %{{.*}}, %y[%i - %lo + 1, %j - %lo_1 + 1]
+
+// ROWS:       func.func @bordered
+// ROWS:         nest.for "i" %i = %lo to %hi {
+// ROWS:             nest.store "copy"
+// ROWS:         nest.for "i.1" %i_1 = %lo - 1 to %hi - 1 {
+// ROWS-NEXT:      nest.for "j.1" %j_1 = 0 to %m - 2 {
+func.func @bordered(%x: memref<?x?xf64> {nest.dims = ["n", "m"]},
+                    %y: memref<?x?xf64> {nest.role = "out", nest.dims = ["n", "m"]}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %x, %c0 : memref<?x?xf64>
+  %m = memref.dim %x, %c1 : memref<?x?xf64>
+  nest.for "i" %i = 0 to %n {
+    nest.for "j" %j = 0 to %m {
+      %a = nest.load %x[%i, %j] : memref<?x?xf64>
+      nest.store "copy" %a, %y[%i, %j] : memref<?x?xf64>
+    }
+  }
+  nest.for "i.1" %i = 0 to %n - 2 {
+    nest.for "j.1" %j = 0 to %m - 2 {
+      %b = nest.load %x[%i, %j + 1] : memref<?x?xf64>
+      %c = nest.load %x[%i + 2, %j + 1] : memref<?x?xf64>
+      %d = arith.addf %b, %c : f64
+      nest.store "y" %d, %y[%i + 1, %j + 1] : memref<?x?xf64>
+    }
   }
   func.return
 }
