@@ -112,15 +112,26 @@ class BoxProgram:
         return None if argument is None else argument[0]
 
 
+Chunk = tuple[int, int, int]
+"""A chunk along an axis: the index at which it begins, and where what is there of it begins and ends in it."""
+
+
+class Borders(dict):
+    """Parts of a chunk that boxes need, by where they begin and end along each axis."""
+
+
 class Source:
     """What there is of a source: the arrays between these indices along each axis, in order of their places."""
 
-    def __init__(self, form: PartForm, segments: Sequence[Sequence[tuple[int, int]]], blocks: Iterator[Any]):
+    def __init__(self, form: PartForm, chunks: Sequence[Sequence[Chunk]], blocks: Iterator[Any]):
         self.form = form
-        self.segments = segments
+        self.segments = [[(begin + first, begin + last) for begin, first, last in one] for one in chunks]
         self._arrays: dict[tuple[int, ...], np.ndarray] = {}
-        for place in product(*(range(len(one)) for one in segments)):
-            self._arrays[place] = self._checked(np.asarray(next(blocks)), place)
+        for place in product(*(range(len(one)) for one in chunks)):
+            block = next(blocks)
+            if isinstance(block, Borders):
+                block = block[tuple(one[k][1:] for one, k in zip(chunks, place, strict=True))]
+            self._arrays[place] = self._checked(np.asarray(block), place)
 
     def _checked(self, array: np.ndarray, place: tuple[int, ...]) -> np.ndarray:
         """The array. Raises ShapeError and DTypeError where it is not what its Dask array says: machine code would read
@@ -203,11 +214,12 @@ class Recipe:
         box, given = self.box(index), iter(blocks)
         sources = []
         for k, form in enumerate(self.any_box.parts):
-            segments = [
-                [(begin + first, begin + last) for begin, (_, first, last) in self._begins(k, axis, box)]
+            ends = self.sources[k]
+            chunks = [
+                [(ends[axis][chunk], first, last) for chunk, first, last in self.chunks_along(k, axis, box)]
                 for axis in range(len(form.shape))
             ]
-            sources.append(Source(form, segments, given))
+            sources.append(Source(form, chunks, given))
         middle = self._middle(box, sources)
         if self.axes and None in self.axes:
             return self._reduced(box, middle, sources)
@@ -223,10 +235,6 @@ class Recipe:
         """The chunks of a source along an axis that a box needs: number, and where what it needs begins and ends in it."""
         ends = self.sources[source][axis]
         return chunks_between(ends, *self.any_box.parts[source].along(axis, box))
-
-    def _begins(self, source: int, axis: int, box: Ends) -> Iterator[tuple[int, tuple[int, int, int]]]:
-        for chunk in self.chunks_along(source, axis, box):
-            yield self.sources[source][axis][chunk[0]], chunk
 
     @property
     def dtypes(self) -> list[np.dtype]:
@@ -329,6 +337,11 @@ def _pieces(box: Ends, middle: Ends) -> list[tuple[Ends, bool]]:
 def compute_box(recipe: Recipe, index: Sequence[int], *blocks: Any) -> Any:
     """The task of a box."""
     return recipe.compute(index, blocks)
+
+
+def take_borders(chunk: Any, parts: Sequence[Ends]) -> Borders:
+    """The task of the parts of a chunk that other boxes need."""
+    return Borders((part, chunk[*(slice(*ends) for ends in part), ...]) for part in parts)
 
 
 def combine_parts(combine: ChunkProgram, *partials: Any) -> Any:

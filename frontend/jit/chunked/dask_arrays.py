@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
 from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -26,9 +27,12 @@ from ....runtime.real_parts import PARTS
 from ...interface.errors import ShapeError, UnsupportedError
 from ...interface.spec import spec
 from ..call.invoke import Invocation
-from .boxes import Recipe, combine_parts, compute_box
+from .boxes import Recipe, combine_parts, compute_box, take_borders
 from .detection import is_dask
 from .plan import Chunks, Place, Planner, Step
+
+MOST_BORDERS = 4
+"""The parts of a chunk that boxes need are taken by one task where the chunk has as many times their elements."""
 
 SPLIT_EVERY = 8
 """Partial results that one task combines."""
@@ -206,7 +210,8 @@ class _Graph:
 
 
 class _Tasks:
-    """The tasks of a step: one for each box, slices of chunks that are not needed whole, and what combines partial results.
+    """The tasks of a step: one for each box, one for each chunk of which other boxes need borders, and what combines
+    partial results.
 
     Which chunks a box needs along an axis of a source depends on few cuts, mostly one: it is looked up once for each."""
 
@@ -216,14 +221,21 @@ class _Tasks:
         self._task, self._ref = Task, TaskRef
         self._name = name
         self._recipe = recipe
-        self._sources = [(source.name, f"slice-{source.name}", source.chunks) for source in sources]
+        self._sources = [(source.name, source.chunks) for source in sources]
         self._cuts_of = [
             [sorted(set() if one is None else one[0].cuts | one[1].cuts) for one in form.axes]
             for form in recipe.any_box.parts
         ]
-        self._chunks: list[list[dict[tuple[int, ...], list[tuple[int, slice | None]]]]] = [
+        self._chunks: list[list[dict[tuple[int, ...], list[_Piece]]]] = [
             [{} for _ in form.axes] for form in recipe.any_box.parts
         ]
+        self._borders: list[dict[Any, dict[Any, None]]] = [{} for _ in sources]
+        """By source and chunk: where what boxes need of it begins and ends."""
+        self._boxes: list[tuple[Any, tuple[int, ...], list[Any]]] = []
+        """The key and the place of each box that needs parts of chunks, and what refers to each block, or is to be: its
+        source, chunk and part."""
+        self._parts: dict[Any, Any] = {}
+        """What refers to a part, by source, chunk and part."""
         self._plain = TaskRef(f"program-{name}")
         self._tasks: dict[Any, Any] = {self._plain.key: DataNode(self._plain.key, recipe)}
         if recipe.combine is not None:
@@ -236,15 +248,10 @@ class _Tasks:
         loops = sum(axis is None for axis in recipe.axes)
         counts = [range(len(ends) - 1) for ends in recipe.cuts]
         rank = len(recipe.shapes[0])
-        places = [recipe.axes.index(axis) if axis in recipe.axes else None for axis in range(rank)]
-        if not loops:
-            for index in product(*counts):
-                key = (self._name, *(0 if k is None else index[k] for k in places))
-                self._add_box(key, index)
-            return self._tasks
+        places = [recipe.axes.index(axis) - loops if axis in recipe.axes else None for axis in range(rank)]
+        parts = list(product(*counts[:loops]))
         for boxes in product(*counts[loops:]):
-            key = (self._name, *(0 if k is None else boxes[k - loops] for k in places))
-            parts = list(product(*counts[:loops]))
+            key = (self._name, *[0 if k is None else boxes[k] for k in places])
             if len(parts) == 1:
                 self._add_box(key, (*parts[0], *boxes))
                 continue
@@ -252,6 +259,11 @@ class _Tasks:
             for one, iterations in zip(made, parts, strict=True):
                 self._add_box(one, (*iterations, *boxes))
             self._add_combining(key, made)
+        for k in range(len(self._sources)):
+            self._add_borders(k)
+        for key, index, blocks in self._boxes:
+            refs = [self._parts[one] if type(one) is tuple else one for one in blocks]
+            self._tasks[key] = self._task(key, compute_box, self._plain, index, *refs)
         return self._tasks
 
     def _add_combining(self, key: Any, made: list[Any]) -> None:
@@ -268,36 +280,53 @@ class _Tasks:
 
     def _add_box(self, key: Any, index: tuple[int, ...]) -> None:
         blocks: list[Any] = []
-        for k, (name, sliced, _) in enumerate(self._sources):
+        is_whole = True
+        for k, (name, _) in enumerate(self._sources):
             chosen = [self._along(k, axis, index) for axis in range(len(self._cuts_of[k]))]
             for pieces in product(*chosen):
-                whole = (name, *[number for number, _ in pieces])
-                if all(cut is None for _, cut in pieces):
-                    blocks.append(self._ref(whole))
-                else:
-                    blocks.append(self._ref(self._slice(k, sliced, whole, pieces)))
-        self._tasks[key] = self._task(key, compute_box, self._plain, index, *blocks)
+                chunk = tuple([piece[0] for piece in pieces])
+                if all([piece[2] for piece in pieces]):
+                    blocks.append(self._ref((name, *chunk)))
+                    continue
+                part = tuple([piece[1] for piece in pieces])
+                self._borders[k].setdefault(chunk, {})[part] = None
+                blocks.append((k, chunk, part))
+                is_whole = False
+        if is_whole:
+            self._tasks[key] = self._task(key, compute_box, self._plain, index, *blocks)
+        else:
+            self._boxes.append((key, index, blocks))
 
-    def _along(self, source: int, axis: int, index: tuple[int, ...]) -> list[tuple[int, slice | None]]:
-        """The chunks of a source that a box needs along an axis, and which part of each; None: all of it."""
+    def _along(self, source: int, axis: int, index: tuple[int, ...]) -> list[_Piece]:
+        """The chunks of a source that a box needs along an axis, and which part of each."""
         known = self._chunks[source][axis]
         at = tuple([index[cut] for cut in self._cuts_of[source][axis]])
         if (found := known.get(at)) is None:
-            sizes = self._sources[source][2][axis]
+            sizes = self._sources[source][1][axis]
             found = known[at] = [
-                (k, None if (first, last) == (0, sizes[k]) else slice(first, last))
+                (k, (first, last), (first, last) == (0, sizes[k]))
                 for k, first, last in self._recipe.chunks_along(source, axis, self._recipe.box(index))
             ]
         return found
 
-    def _slice(self, source: int, name: str, whole: Any, pieces: Sequence[tuple[int, slice | None]]) -> Any:
-        """The key of a slice of a chunk, which other boxes may need as well."""
-        ends = [
-            (0, self._sources[source][2][axis][k]) if cut is None else (cut.start, cut.stop)
-            for axis, (k, cut) in enumerate(pieces)
-        ]
-        key = (name, *whole[1:], *[end for pair in ends for end in pair])
-        if key not in self._tasks:
-            part = tuple([slice(None) if cut is None else cut for _, cut in pieces])
-            self._tasks[key] = self._task(key, operator.getitem, self._ref(whole), part)
-        return key
+    def _add_borders(self, source: int) -> None:
+        """Add the tasks that take what boxes need of chunks.
+
+        Small parts of a chunk are one task: a box gets them all, which is one task less to schedule for each."""
+        name, chunks = self._sources[source]
+        for chunk, parts in self._borders[source].items():
+            elements = sum([prod([last - first for first, last in part]) for part in parts])
+            is_small = elements * MOST_BORDERS <= prod(
+                [axis[k] for axis, k in zip(chunks, chunk, strict=True)]
+            )
+            whole = self._ref((name, *chunk))
+            for k, group in enumerate([parts] if is_small else [(part,) for part in parts]):
+                key = (f"borders-{self._name}-{source}", *chunk, k)
+                self._tasks[key] = self._task(key, take_borders, whole, tuple(group))
+                ref = self._ref(key)
+                for part in group:
+                    self._parts[source, chunk, part] = ref
+
+
+_Piece = tuple[int, tuple[int, int], bool]
+"""A chunk along an axis: its number, where what is needed of it begins and ends, and whether that is all of it."""
