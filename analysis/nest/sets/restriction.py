@@ -437,8 +437,7 @@ class _Restrictor:
             for name, one in more.items():
                 add_to(needed, name, one)
         found.loops.update({loop: [one] for loop, one in limits.items()})
-        if self._inside:
-            found.moved.update(loop for loop, one in limits.items() if self._is_moved(loop, one))
+        found.moved.update(loop for loop, one in limits.items() if self._is_moved(loop, one))
         found.needed.update(needed)
         for name, instances in running.items():
             found.statements.add(self._flow.statements[name])

@@ -282,3 +282,17 @@ def test_the_parts_of_the_executor_run(monkeypatch, capsys):
     assert any(line.startswith(f"| {ROWS['iou-small'].title} | ") for line in lines)
     assert any(line.startswith("| x + y | ") for line in lines)
     assert executor.main(["nothing"]) == 2 and "parts: dynamic, calls, forks" in capsys.readouterr().err
+
+
+def test_the_parts_of_chunks_run(monkeypatch, capsys):
+    """A line of each table, computed as by Dask; what is measured is for a quiet machine."""
+    pytest.importorskip("dask.array", reason="dask is not installed")
+    from benchmarks import chunks
+
+    monkeypatch.setattr(chunks, "TURNS", 1)
+    monkeypatch.setattr(chunks, "GRAPH_TURNS", 1)
+    assert chunks.main(["numpy", "graphs", "small"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("| anomaly | tiles | ") for line in lines)
+    assert any(line.startswith("| five_points | ") and "map_overlap" in line for line in lines)
+    assert chunks.main(["nothing"]) == 2 and "parts: numpy, numba, graphs" in capsys.readouterr().err

@@ -18,9 +18,16 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.func import FuncOp
 
 from ....analysis.nest.buffers import buffer_name, buffers_in
-from ....analysis.nest.loop_structure import enclosing_function, loops_in, perfect_band, sole_inner_loop
+from ....analysis.nest.loop_structure import (
+    enclosing_function,
+    loops_in,
+    perfect_band,
+    sole_inner_loop,
+    trip_count,
+)
 from ....analysis.nest.sets.access_patterns import INVARIANT, SCATTERED, SEVERAL, UNIT, access_patterns
 from ....analysis.nest.sets.dependence import Dependences
+from ....analysis.nest.sets.integer_sets import is_never_negative
 from ....analysis.nest.values.trip_counts import largest_extent
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import AccumulateOp, ForOp
@@ -39,7 +46,7 @@ from ..refusals import optional, unless_refused
 from ..strategies import Strategy, first_of
 from .kept_rows import keep_row
 from .recurrences import is_recurrence, jam_rows
-from .reductions import block_rows, column_sums_in, has_many_rows, jam_sums, share_reduction
+from .reductions import COLUMNS, block_rows, column_sums_in, has_many_rows, jam_sums, share_reduction
 from .row_functions import functions_of_rows
 from .row_programs import fetch_rows, rows_of
 from .scans import block_long_scan, fetch_blocks, has_lanes, is_long_scan, scan_in_lanes, scan_in_waves
@@ -338,11 +345,13 @@ def _loop_by_loop(nest: Nest) -> bool:
 def _schedule_column_sums(nest: Nest) -> bool:
     """Read the rows of sums of columns a few at a time, and share them among threads; False where that is of no use."""
     machine = nest.machine
-    if nest.for_threads:
-        return nest.in_parts and _schedule_parts(nest.loop, machine)
     found = column_sums_in(nest.band)
     assert found is not None
     row, column = found
+    if nest.for_threads:
+        if nest.in_parts:
+            return _schedule_parts(nest.loop, machine)
+        return _share_columns(nest.band, machine)
     extent = largest_extent(column)
     if not has_many_rows(row) or (
         extent is not None and extent <= 4 * machine_lanes(column, machine.cpu.vector_bits)
@@ -356,6 +365,32 @@ def _schedule_column_sums(nest: Nest) -> bool:
     if blocked is None:
         return False
     vectorize_loop(blocked[1], machine, False, Dependences(blocked[1]))
+    return True
+
+
+def _share_columns(band: list[ForOp], machine: Machine) -> bool:
+    """Give strips of columns to threads, with the rows inside, a few at a time; False where that is illegal, or for little.
+
+    For sums of which a run may have too few rows to share these."""
+    row, column = band[0], band[-1]
+    extent = largest_extent(column)
+    if len(band) != 2 or (extent is not None and extent < 2 * COLUMNS):
+        return False
+    trips = trip_count(column)
+    is_plain = trips is not None and len(trips) == 1 and is_never_negative(trips, column)
+    tail = "remainder" if is_plain else "clamp"
+    if why_not_split(column, COLUMNS, tail) is not None:
+        return False
+    if why_not_reorder([column, row], new_bounds=False) is not None:
+        return False
+    steps = machine.steps
+    column, row = steps.do(reorder, [column, row])
+    strips, column, *rest = steps.do(split, column, factor=COLUMNS, tail=tail)
+    row, _ = steps.do(reorder, [row, column])
+    share(strips, steps)
+    schedule_nest(row, machine, for_threads=False)
+    for columns in rest:
+        schedule_nest(columns, machine, for_threads=True, in_parts=False)
     return True
 
 

@@ -80,6 +80,9 @@ STREAMS = 4
 FEWEST_ROWS, FEWEST_TERMS = 64, 1024
 """Rows and terms below which rows are reduced one after the other."""
 
+COLUMNS = 256
+"""Columns that a thread adds up, of some of the rows of a matrix: half a page of each row, or a whole one."""
+
 ROWS = 8
 """Rows that are read at a time: as many streams as a core's prefetchers follow with ease."""
 

@@ -66,13 +66,13 @@ func.func @stencil(%x: memref<?x?xf64> {nest.dims = ["n", "m"]},
 // UPDATE-SAME:   %t: memref<?xf64> {nest.role = "out", nest.dims = ["m"]}
 // UPDATE:        nest.for "t.start.0"
 // UPDATE:          nest.store "t" %{{.*}}, %t[%t_start]
-// UPDATE:        nest.for "i" %i = max(0, %lo) to min(%x_extent, %hi) {
+// UPDATE:        nest.for "i" %i = %lo to %hi {
 // UPDATE:            nest.load %x[%i - %x_first, %j]
 // UPDATE:            nest.accumulate "t" add %{{.*}}, %t[%j]
 // UPDATE-NOT:    nest.store "y"
 // UPDATE:        func.return
 
-// COLUMNS:     nest.for "j.1" %j = max(0, %lo_1) to min(%x_extent_1, %hi_1) {
+// COLUMNS:     nest.for "j.1" %j = %lo_1 to %hi_1 {
 // COLUMNS:       nest.load %x[%i - %x_first, %j - %x_first_1]
 // COLUMNS:       nest.accumulate "t" add %{{.*}}, %t[%j - %lo_1]
 func.func @anomaly(%x: memref<?x?xf64> {nest.dims = ["n", "m"]},

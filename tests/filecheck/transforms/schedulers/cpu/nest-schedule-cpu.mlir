@@ -84,13 +84,17 @@ func.func @row_sums(%x: memref<?x?xf32>, %s: memref<?xf32> {nest.role = "out"}) 
 
 // -----
 
-// Sums over columns: the columns are the lanes, around the loop over the rows.
+// Sums over columns: with many rows threads share these, with fewer they share strips of columns. The columns are the lanes,
+// around a few rows at a time.
 // CHECK-LABEL: @column_sums
-// CHECK: nest.for "j.o" {{%\S+}} = 0 to %m floordiv 64 parallel
-// CHECK-NEXT: [[S:%\S+]] = nest.alloc "s_acc{{.*}}" : memref<64xf32>
-// CHECK-NEXT: nest.for "j.i" {{%\S+}} = 0 to 64 vectorized(64) {
-// CHECK: nest.for "i" {{%\S+}} = 0 to %n {
-// CHECK: nest.accumulate "s" add {{.*}}, [[S]]
+// CHECK: nest.if
+// CHECK: nest.for "i.1.p" {{%\S+}} = 0 to 16 parallel
+// CHECK: } else {
+// CHECK: nest.for "j.o" {{%\S+}} = 0 to %m ceildiv 256 parallel
+// CHECK-NEXT: nest.for "i.o" {{%\S+}} = 0 to %n ceildiv 8 {
+// CHECK: nest.for "j.i.i" {{%\S+}} = 0 to 64 vectorized(64) {
+// CHECK-NEXT: nest.for "i.i" {{%\S+}} = 0 to min(8, %n - 8 * {{%\S+}}) {
+// CHECK: nest.accumulate "s" add
 func.func @column_sums(%n: index, %m: index, %x: memref<?x?xf32>, %s: memref<?xf32>) {
   nest.for "i" %i = 0 to %n {
     nest.for "j" %j = 0 to %m {
