@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import FunctionType, MemRefType, StridedLayoutAttr
 from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
+from ....transforms.nest.producers.box_loops import run_from_zero
 from ....transforms.nest.producers.restrict import Part, Word, WordBound, restrict, restrict_update
 from ...interface.errors import NestorError, UnsupportedError
 from ..specialise.stages import print_module
@@ -554,8 +555,9 @@ def _parts_of(restricted: Restricted) -> list[Part]:
 
 
 def _with_rows_apart(restricted: Restricted) -> Restricted:
-    """What is a part along inner axes may lie in a larger array: only its rows are contiguous."""
+    """What is a part along inner axes may lie in a larger array: only its rows are contiguous. Loops begin at 0."""
     function = restricted.function
+    run_from_zero(function, restricted.boxes)
     for argument, part in zip(function.args, restricted.arguments, strict=True):
         if isinstance(part, Part) and any(axis > 0 for axis in part.axes):
             type_ = argument.type

@@ -29,7 +29,8 @@ gone, and so are other results. With `reductions=i` the reductions that loops of
 buffers are arguments. With `update=i` in place of a result the function makes the updates of the reduction over the loop `i`
 in the iterations `lo` to `hi`, from its neutral value on. With
 `inside` it is for boxes for which no loop that moves with them ends where it does for the whole (here from 0 to
-`x_extent - 2`): these bounds are gone, as are statements that only boxes at borders need.
+`x_extent - 2`): these bounds are gone, as are statements that only boxes at borders need. With `from-zero` loops over
+a box run from 0 to its extent (box_loops.py).
 
 Which parts these are is followed exactly by isl (`analysis/nest/sets/restriction.py`). Refused where nothing is known:
 `while` loops, arguments that may share memory or are read and written, checks that read what the box does not need.
@@ -38,7 +39,7 @@ Halide infers such bounds for its stages; nothing of the kind is in MLIR, TVM, E
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -83,6 +84,7 @@ from ..cleanup.eliminate_dead import eliminate_dead
 from ..rewrite.loops import replace_index, simplify_bounds
 from ..rewrite.reshaping import extents_of
 from ..rewrite.sizes import reallocate, replace
+from .box_loops import Box, run_from_zero
 
 
 class Word(NamedTuple):
@@ -126,6 +128,18 @@ class Restricted:
     arguments: list[Part | Word | int]
     inside: list[tuple[list[WordBound], list[WordBound]]] = field(default_factory=list)
     """By cut, where the boxes that it is for begin at least, and end at most; empty: it is for all boxes."""
+
+    @property
+    def boxes(self) -> Iterator[Box]:
+        """For each axis of a result that is cut, the arguments that say where the box begins and ends."""
+        by_role = list(zip(self.function.args, self.arguments, strict=True))
+        words = {word: argument for argument, word in by_role if isinstance(word, Word)}
+        for argument, part in by_role:
+            if isinstance(part, Part) and part.kind in ("result", "partial"):
+                for axis in part.axes:
+                    ends = [words.get(Word(end, part.kind, part.place, axis)) for end in (LO, HI)]
+                    if ends[0] is not None and ends[1] is not None:
+                        yield argument, axis, ends[0], ends[1]
 
 
 def restrict(
@@ -643,6 +657,7 @@ class NestRestrictPass(ModulePass):
     update: str | None = None
     reductions: tuple[str, ...] = ()
     inside: bool = False
+    from_zero: bool = False
     func: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -650,10 +665,12 @@ class NestRestrictPass(ModulePass):
             given = [_reduction(function, name)[0] for name in self.reductions]
             if self.update is not None:
                 update, loop = _reduction(function, self.update)
-                restrict_update(function, update, [loop], self.axis, given, inside=self.inside)
+                made = restrict_update(function, update, [loop], self.axis, given, inside=self.inside)
             else:
                 result = _result(function, self.result)
-                restrict(function, [result], self._axes(function, result), given, inside=self.inside)
+                made = restrict(function, [result], self._axes(function, result), given, inside=self.inside)
+            if self.from_zero:
+                run_from_zero(function, made.boxes)
 
     def _axes(self, function: FuncOp, result: SSAValue) -> list[int]:
         assert isinstance(result.type, MemRefType)

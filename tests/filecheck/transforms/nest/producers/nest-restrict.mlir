@@ -8,6 +8,7 @@
 // RUN: opt-tool %s -p 'nest-restrict{func=in_place axis=0}' | filecheck %s --check-prefix=COPY
 // RUN: opt-tool %s -p 'nest-restrict{func=bordered axis=0,1 inside=true}' | filecheck %s --check-prefix=INSIDE
 // RUN: opt-tool %s -p 'nest-restrict{func=bordered axis=0 inside=true}' | filecheck %s --check-prefix=ROWS
+// RUN: opt-tool %s -p 'nest-restrict{func=bordered axis=0,1 inside=true from-zero=true}' | filecheck %s --check-prefix=ZERO
 
 // Two steps, of one row before and two after: the first step computes three rows more than the box.
 // CHECK:      func.func @stencil(%x: memref<?x?xf64> {nest.dims = ["x_0.part", "m"]},
@@ -130,6 +131,12 @@ func.func @in_place(%x: memref<?xf64> {nest.dims = ["n"]}, %y: memref<?xf64> {ne
 // INSIDE:       nest.for "i.1" %i = %lo - 1 to %hi - 1 {
 // INSIDE-NEXT:    nest.for "j.1" %j = %lo_1 - 1 to %hi_1 - 1 {
 // INSIDE:           nest.store "y" %{{.*}}, %y[%i - %lo + 1, %j - %lo_1 + 1]
+
+// ZERO:       func.func @bordered
+// ZERO:         nest.for "i.1" %i = 0 to %{{[0-9]+}} {
+// ZERO-NEXT:      nest.for "j.1" %j = 0 to %{{[0-9]+}} {
+// ZERO:             nest.load %x[%lo + %i - %x_first - 1, %lo_1 + %j - %x_first_1]
+// ZERO:             nest.store "y" %{{.*}}, %y[%i, %j]
 
 // ROWS:       func.func @bordered
 // ROWS:         nest.for "i" %i = %lo to %hi {
