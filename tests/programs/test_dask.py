@@ -126,6 +126,18 @@ def test_what_is_cut_stays_cut():
     assert number_of_blocks(lambda x: x[2:] - x[:-2], X, (5, 17)) == (5, 1)
 
 
+def test_results_that_share_axes_and_sources_are_one_program():
+    def program(x):
+        d = np.sqrt(np.abs(x)) - x.mean(0)
+        return d * 2, x[1:] - x[:-1], d + x, x.sum(0)
+
+    lazy = nt.jit(program)(da.from_array(X, chunks=(5, 17)))
+    assert lazy[0].name.rpartition("-")[0] == lazy[2].name.rpartition("-")[0], "one task makes both"
+    assert lazy[1].name not in (lazy[0].name, lazy[2].name)
+    for got, wanted in zip(lazy, nt.jit(program)(X), strict=True):
+        np.testing.assert_allclose(got.compute(), wanted, atol=1e-13)
+
+
 def test_nothing_is_computed_before_it_is_asked_for():
     asked = []
 

@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 Chunks = tuple[tuple[int, ...], ...]
 """The extents of the chunks of an array, by axis, as Dask has them."""
 
+Cut = dict[int, list[int]]
+"""Where boxes begin and end along the axes that are cut."""
+
 MOST_KNOWN = 256
 _KNOWN: OrderedDict[Any, Any] = OrderedDict()
 """Restricted functions, by the text of the whole one and by what they are restricted to: calls make the same ones again."""
@@ -107,10 +110,9 @@ class Planner:
         """The steps that make these results, in order."""
         for update, loops in self._reductions():
             self._add_reduction(update, loops)
-        for place in results:
-            made = self._made_by_a_reduction(place)
-            if made is None:
-                self._add_result(place)
+        wanted = [place for place in results if self._made_by_a_reduction(place) is None]
+        for places, cut, axes in self._groups([(place, *self._cut_of(place)) for place in wanted]):
+            self._add_results(places, cut, axes)
         return self.steps
 
     def source_of(self, place: int) -> Place:
@@ -282,28 +284,53 @@ class Planner:
 
     # ---- results ------------------------------------------------------------------------------------
 
-    def _add_result(self, place: int) -> None:
+    def _cut_of(self, place: int) -> tuple[Cut, list[int]]:
+        """Where a result is cut, by axis, and the axes that it is restricted along: those, and some with borders."""
         shape = self._shapes["result", place]
-        cut: dict[int, list[int]] = {}
+        cut: Cut = {}
         movable: list[int] = []
         for axis in range(len(shape)):
             try:
-                _, restricted = self._restricted(place, [axis])
+                _, restricted = self._restricted([place], [axis])
             except NestorError:
                 continue
             movable.append(axis)
             cut |= self._axes_to_cut(restricted, "result", place, shape)
-        axes = sorted({*cut, *self._axes_with_borders(place, movable, cut)})
-        made = self._restricted(place, axes)
+        return cut, sorted({*cut, *self._axes_with_borders(place, movable, cut)})
+
+    def _groups(
+        self, each: Sequence[tuple[int, Cut, list[int]]]
+    ) -> Iterator[tuple[list[int], Cut, list[int]]]:
+        """Results that one program makes: of equal extents and boxes, from the same sources."""
+        groups: dict[Any, list[int]] = {}
+        of_key: dict[Any, tuple[Cut, list[int]]] = {}
+        for place, cut, axes in each:
+            _, restricted = self._restricted([place], axes)
+            sources = frozenset((part.kind, part.place) for part in _parts_of(restricted))
+            key = self._shapes["result", place], repr(sorted(cut.items())), tuple(axes), sources
+            groups.setdefault(key, []).append(place)
+            of_key[key] = cut, axes
+        for key, places in groups.items():
+            cut, axes = of_key[key]
+            try:
+                self._restricted(places, axes)
+            except NestorError:
+                yield from (([place], cut, axes) for place in places)
+            else:
+                yield places, cut, axes
+
+    def _add_results(self, places: Sequence[int], cut: Cut, axes: Sequence[int]) -> None:
+        shape = self._shapes["result", places[0]]
+        made = self._restricted(places, axes)
         step = self._step(
             made,
-            lambda: self._restricted(place, axes, inside=True),
-            [("result", place, axis) for axis in axes],
+            lambda: self._restricted(places, axes, inside=True),
+            [("result", places[0], axis) for axis in axes],
             [cut.get(axis, [0, shape[axis]]) for axis in axes],
             axes,
-            [("result", place)],
-            [shape],
-            [self._dtypes["result", place]],
+            [("result", place) for place in places],
+            [shape] * len(places),
+            [self._dtypes["result", place] for place in places],
         )
         self.steps.append(step)
         self._note_whole(made[1])
@@ -313,7 +340,7 @@ class Planner:
         if not cut or len(movable) == len(cut):
             return []
         try:
-            _, restricted = self._restricted(place, movable, inside=True)
+            _, restricted = self._restricted([place], movable, inside=True)
         except NestorError:
             return []
         words = [("result", place, axis) for axis in movable]
@@ -342,15 +369,16 @@ class Planner:
                     text = f"each chunk of a result needs all {len(chunks)} chunks of '{part.name}' along axis {axis}"
                     self.remarks += [] if text in self.remarks else [text]
 
-    def _restricted(self, place: int, axes: Sequence[int], *, inside: bool = False) -> Made:
+    def _restricted(self, places: Sequence[int], axes: Sequence[int], *, inside: bool = False) -> Made:
         def make() -> Made:
             module, copy_of = self._copied()
             function = _function(module, self._name)
             given = [copy_of[op] for op in self._given]
-            made = restrict(function, [function.args[place]], axes, given, inside=inside)
+            results = [function.args[place] for place in places]
+            made = restrict(function, results, axes, given, inside=inside)
             return module, _with_rows_apart(made)
 
-        return self._known("result", [place], axes, inside, make)
+        return self._known("result", places, axes, inside, make)
 
     def _axes_to_cut(
         self, restricted: Restricted, kind: str, place: int, shape: tuple[int, ...]
