@@ -10,8 +10,12 @@ import numpy as np
 import pytest
 from nestor.analysis.nest.loop_structure import functions
 from nestor.dialects.diagnostic import NestorError
+from nestor.dialects.nest import AllocOp
 from nestor.dialects.verifier import verify
 from nestor.runtime.interp.run import TrapError, compile_nest
+from nestor.transforms.nest.memory.split_buffers import split_buffers
+from nestor.transforms.nest.producers.box_loops import run_from_zero
+from nestor.transforms.nest.producers.inline_once import inline_once
 from nestor.transforms.nest.producers.restrict import Part, Restricted, Word, WordBound, restrict
 from parsed import parse_module
 from programs import FAMILIES, draw_program
@@ -20,9 +24,11 @@ from sequences import Runner, Stop, defined_elements
 
 
 class Chunks:
-    """A random program and its results, whole."""
+    """A random program and its results, whole. With `inside`, only boxes away from borders are computed, by the function for
+    these, with fewer buffers and loops from 0, as chunks are."""
 
-    def __init__(self, seed: int, family: str):
+    def __init__(self, seed: int, family: str, inside: bool = False):
+        self.inside = inside
         self.rng = random.Random(seed)
         self.program = draw_program(self.rng, family)
         self.module = parse_module(self.program.text, "program.mlir")
@@ -52,7 +58,7 @@ class Chunks:
         module = self.module.clone()
         function = functions(module)[0]
         try:
-            restricted = restrict(function, [function.args[place]], axes)
+            restricted = restrict(function, [function.args[place]], axes, inside=self.inside)
         except NestorError as error:
             kinds["refused: " + str(error).splitlines()[0].rpartition(": ")[2]] += 1
             return None
@@ -61,13 +67,24 @@ class Chunks:
         kinds["cut inputs"] += any(
             isinstance(p, Part) and p.kind == "input" and p.axes for p in restricted.arguments
         )
-        kernel = compile_nest(function)
         made = self.arrays[place].copy()
-        for box in self._boxes([made.shape[axis] for axis in axes]):
+        boxes = list(self._boxes([made.shape[axis] for axis in axes]))
+        if self.inside:
+            buffers = len([op for op in function.walk() if isinstance(op, AllocOp)])
+            run_from_zero(function, restricted.boxes)
+            split_buffers(function)
+            inline_once(function)
+            verify(module)
+            kinds["inlined"] += len([op for op in function.walk() if isinstance(op, AllocOp)]) < buffers
+            boxes = [within for box in boxes if (within := self._within(restricted, box)) is not None]
+            kinds["inside"] += any(low > 0 for box in boxes for low, _ in box[:1])
+            made[...] = self.whole[place]
+        kernel = compile_nest(function)
+        for box in boxes:
             where = [slice(None)] * made.ndim
             for axis, (low, high) in zip(axes, box, strict=True):
                 where[axis] = slice(low, high)
-            part = made[tuple(where)].copy()
+            part = (self.arrays[place] if self.inside else made)[tuple(where)].copy()
             try:
                 kernel(*self._arguments(restricted, place, dict(zip(axes, box, strict=True)), part))
             except TrapError as error:
@@ -78,6 +95,23 @@ class Chunks:
             at = tuple(wrong[0].tolist())
             return f"at {at}: {made[at]}, whole {self.whole[place][at]}\n{module}"
         return None
+
+    def _within(self, restricted: Restricted, box: list[tuple[int, int]]) -> list[tuple[int, int]] | None:
+        """What of a box the function is for; None where that is nothing."""
+        words: dict[Word | int, int] = {}
+        for k, array in enumerate(self.arrays):
+            for kind in ("input", "result"):
+                words |= {Word("extent", kind, k, axis): n for axis, n in enumerate(array.shape)}
+            if array.ndim == 0 or not isinstance(array, np.ndarray):
+                words[k] = int(array)
+        found = []
+        for (low, high), (lower, upper) in zip(box, restricted.inside or [([], [])] * len(box), strict=True):
+            low = max([low, *(self._value(one, words) for one in lower)])
+            high = min([high, *(self._value(one, words) for one in upper)])
+            if low >= high:
+                return None
+            found.append((low, high))
+        return found
 
     def _boxes(self, extents: list[int]):
         """Boxes that cover all: ragged ones, of one element, or one of all, along each axis."""
@@ -128,11 +162,11 @@ class Chunks:
         return bound.constant + sum(factor * words[word] for word, factor in bound.factors)
 
 
-def run(count: int, families=FAMILIES) -> Counter[str]:
+def run(count: int, families=FAMILIES, inside: bool = False) -> Counter[str]:
     kinds: Counter[str] = Counter()
     for family in families:
         for seed in range(count):
-            found = Chunks(seed, family).disagreement(kinds)
+            found = Chunks(seed, family, inside).disagreement(kinds)
             assert found is None, f"{family} {seed}: {found}"
     return kinds
 
@@ -141,6 +175,12 @@ def test_boxes_put_together_are_the_whole():
     """Seeds 0 and on of each family of programs; the slow test draws 25 of each."""
     kinds = run(len(seeds(6)))
     assert kinds["restricted"] > 50 and kinds["cut inputs"] > 30
+
+
+def test_boxes_away_from_borders_are_parts_of_the_whole():
+    """Seeds 0 and on of each family of programs; the slow test draws 25 of each."""
+    kinds = run(len(seeds(6)), inside=True)
+    assert kinds["restricted"] > 50 and kinds["inside"] > 20 and kinds["inlined"] > 5
 
 
 STEPS = """
@@ -197,3 +237,9 @@ def test_a_step_of_more_nests_than_rounds():
 def test_boxes_of_many_programs_put_together_are_the_whole():
     kinds = run(25)
     assert kinds["restricted"] > 800 and kinds["cut inputs"] > 500
+
+
+@pytest.mark.slow
+def test_boxes_away_from_borders_of_many_programs_are_parts_of_the_whole():
+    kinds = run(25, inside=True)
+    assert kinds["restricted"] > 800 and kinds["inside"] > 300
