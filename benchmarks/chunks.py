@@ -18,6 +18,8 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -149,9 +151,8 @@ def _table(
     holds: Callable[[float], bool],
     is_speed_up: bool,
 ) -> list[str]:
-    import dask
-    import dask.array as da
-
+    dask: Any = import_module("dask")
+    da: Any = import_module("dask.array")
     lines = [head, "|---|---|" + "---:|" * 5 + "---|"]
     shape = tuple(n // 50 for n in SHAPE) if small else SHAPE
     whole = np.random.default_rng(0).standard_normal(shape)
@@ -210,11 +211,10 @@ def chain(x):
 
 def graphs_table(small: bool) -> list[str]:
     """A line for functions of elements and for stencils."""
-    import dask.array as da
-
+    da: Any = import_module("dask.array")
     count = 10 if small else 100
     x = da.ones((count * 100, count * 100), chunks=(100, 100))
-    jitted = {program: nt.jit(program) for program in (chain, five_points)}
+    jitted: dict[Any, Callable[[Any], Any]] = {program: nt.jit(program) for program in (chain, five_points)}
     pairs: dict[str, tuple[Callable[[Any], Any], Callable[[], Any]]] = {
         "map_blocks": (chain, lambda: x.map_blocks(chain, dtype=x.dtype, meta=META)),
         "map_overlap": (five_points, lambda: overlapped(five_points, x, 1)),
@@ -224,7 +224,7 @@ def graphs_table(small: bool) -> list[str]:
         "|---|---:|---:|---|---:|---:|---:|---:|---|",
     ]
     for name, (program, make) in pairs.items():
-        mine, other = (lambda f=jitted[program]: f(x).dask.to_dict()), (lambda m=make: m().dask.to_dict())
+        mine, other = partial(_graph, partial(jitted[program], x)), partial(_graph, make)
         tasks = len(mine()), len(other())
         times = _turns([mine, other], GRAPH_TURNS)
         ratio = statistics.median(a / b for a, b in zip(*times, strict=True))
@@ -235,6 +235,11 @@ def graphs_table(small: bool) -> list[str]:
             f"| {program.__name__} | {a} | {tasks[0]:,} | {name} | {b} | {tasks[1]:,} | {ratio:.2f} | {most} | {note} |"
         )
     return lines
+
+
+def _graph(make: Callable[[], Any]) -> dict[Any, Any]:
+    """All tasks of an array that is made."""
+    return make().dask.to_dict()
 
 
 PARTS: dict[str, Callable[[bool], list[str]]] = {
@@ -261,10 +266,9 @@ def main(arguments: list[str]) -> int:
 
 
 def _head() -> str:
-    import dask
-    import numba
+    from importlib.metadata import version
 
-    versions = f"NumPy {np.__version__}, Dask {dask.__version__}, numba {numba.__version__}"
+    versions = ", ".join(f"{title} {version(title.lower())}" for title in ("NumPy", "Dask", "numba"))
     return (
         "# Dask arrays\n\n`python -m benchmarks.chunks`: medians of neighbouring turns, of 128 MB of float64 in eight "
         "chunks; a pass is a copy of these.\n"
