@@ -49,6 +49,7 @@ PASSES: dict[str, str] = {
     "apply-schedule": "transforms.schedule.apply_schedule:ApplySchedulePass",
     "nest-print-dependences": "transforms.nest.cleanup.print_dependences:NestPrintDependencesPass",
     "nest-separate-reductions": "transforms.nest.reductions.separate:NestSeparateReductionsPass",
+    "nest-loop-borders": "transforms.nest.loops.loop_borders:NestLoopBordersPass",
     "nest-unroll-steps": "transforms.nest.loops.unroll_steps:NestUnrollStepsPass",
     "nest-split-buffers": "transforms.nest.memory.split_buffers:NestSplitBuffersPass",
     "nest-inline-once": "transforms.nest.producers.inline_once:NestInlineOncePass",

@@ -85,6 +85,8 @@ class ConvertNtToNestPass(ModulePass):
 
     name = "convert-nt-to-nest"
 
+    scans_as_updates: bool = False
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in list(op.walk()):
             if not isinstance(function, FuncOp) or not function.body.blocks or not _has_tensors(function):
@@ -92,7 +94,9 @@ class ConvertNtToNestPass(ModulePass):
             if len(function.body.blocks) > 1:
                 message = "a function of tensors has one block: branches are scf.if"
                 raise fail(function, message, error=LoweringError)
-            Conversion(function).run()
+            conversion = Conversion(function)
+            conversion.scans_as_updates = self.scans_as_updates
+            conversion.run()
 
 
 def count_copies(function: Operation) -> int:
@@ -109,6 +113,8 @@ def _has_tensors(function: FuncOp) -> bool:
 
 class Conversion(Buffers):
     """The conversion of one function, in program order, in place."""
+
+    scans_as_updates = False
 
     @property
     def module(self) -> ModuleOp:
@@ -233,7 +239,8 @@ class Conversion(Buffers):
         memref = self.buffer_for(op.result)
         order = self._signature.memory_order(memref)
         label = op.result.name_hint or "scan"
-        emit_scan(op, self._elements, self._shapes.of(op.source), memref, order, label)
+        alloc = self._alloc if self.scans_as_updates else None
+        emit_scan(op, self._elements, self._shapes.of(op.source), memref, order, label, alloc)
         self._places[op.result] = Place(memref)
 
     def _to_scalar(self, op: ToScalarOp) -> None:

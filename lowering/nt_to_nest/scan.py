@@ -33,15 +33,28 @@ and where the axis is not the last one of memory, or the operation has no identi
     }
 
 The loops are in the order of memory: rows are independent, and where the axis is not the last, elements side by side.
+With `scans-as-updates`, where the operation has an identity, the second form is one of updates as well: it keeps the
+combiner, by which chunks of the axis are scanned one by one (`analysis/nest/sets/running.py`):
+
+    %s = nest.alloc "y" : memref<4xf32>
+    nest.for "j" %j = 0 to 4 { nest.store "y" %identity, %s[%j] }
+    nest.for "i" %i = 0 to %n {
+      nest.for "j.1" %j = 0 to 4 {
+        %0 = nest.load %x[%i, %j]
+        nest.accumulate "y" add %0, %s[%j]
+        %1 = nest.load %s[%j]
+        nest.store "y" %1, %y[%i, %j]
+      }
+    }
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from ...analysis.nest.kernels.combiners import identity
 from ...dialects.affine import AffineList
@@ -54,11 +67,22 @@ from .elements import Elements
 from .scalars import from_storage, to_storage
 from .shapes import constant
 
+Alloc = Callable[[str, Attribute, Index], SSAValue]
+"""Makes a buffer: its label, its element type, its extents."""
+
 
 def emit_scan(
-    op: ScanOp, elements: Elements, extents: Index, memref: SSAValue, order: Sequence[int], label: str
+    op: ScanOp,
+    elements: Elements,
+    extents: Index,
+    memref: SSAValue,
+    order: Sequence[int],
+    label: str,
+    alloc: Alloc | None = None,
 ) -> None:
-    """Emit the loops that compute `op` into `memref`, whose axes are in memory order `order`, the outermost first."""
+    """Emit the loops that compute `op` into `memref`, whose axes are in memory order `order`, the outermost first.
+
+    With `alloc`, which makes a buffer, all scans that can be are updates."""
     count, axis = extents[op.along], op.along
     known = count.constants()
     if known is not None and known[0] == 0:
@@ -66,6 +90,8 @@ def emit_scan(
     name = _combiner(op)
     if name is not None and axis == order[-1]:
         return _emit_rows(op, name, elements, extents, memref, order, label)
+    if name is not None and alloc is not None:
+        return _emit_beside(op, name, elements, extents, memref, order, label, alloc)
     first: list[AffineList] = [constant(0)] * len(extents)
     opened = 0
     for d in order:
@@ -128,6 +154,43 @@ def _emit_rows(
     value = to_storage(elements.emitter(op.location), elements.get(op.source, tuple(index)), storage)
     update = AccumulateOp(name, [value], [variable.memref], AffineList((), ()), label=label)
     load = LoadOp(variable.memref, AffineList((), ()))
+    update.location = load.location = op.location
+    elements.append(update)
+    elements.append(load)
+    elements.store(label, load.result, memref, tuple(index))
+    _close(elements, len(order))
+
+
+def _emit_beside(
+    op: ScanOp,
+    name: str,
+    elements: Elements,
+    extents: Index,
+    memref: SSAValue,
+    order: Sequence[int],
+    label: str,
+    alloc: Alloc,
+) -> None:
+    """Loops in the order of memory, with a buffer of the results so far of what is side by side."""
+    assert isinstance(memref.type, MemRefType)
+    storage = memref.type.element_type
+    beside = [d for d in range(len(extents)) if d != op.along]
+    running = alloc(label, storage, tuple(extents[d] for d in beside))
+    index: list[AffineList] = [constant(0)] * len(extents)
+    zero = arith.ConstantOp(identity(name, storage))
+    zero.location = op.location
+    elements.append(zero)
+    for d in order:
+        if d != op.along:
+            index[d] = elements.open_loop(d, extents[d])
+    elements.store(label, zero.result, running, tuple(index[d] for d in beside))
+    _close(elements, len(beside))
+    for d in order:
+        index[d] = elements.open_loop(d, extents[d])
+    value = to_storage(elements.emitter(op.location), elements.get(op.source, tuple(index)), storage)
+    at = AffineList.of(*(index[d] for d in beside)) if beside else AffineList((), ())
+    update = AccumulateOp(name, [value], [running], at, label=label)
+    load = LoadOp(running, at)
     update.location = load.location = op.location
     elements.append(update)
     elements.append(load)

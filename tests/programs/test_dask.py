@@ -9,7 +9,7 @@ import sys
 import nestor as nt
 import numpy as np
 import pytest
-from dask_programs import CHUNKS, PROGRAMS, RAGGED, SINGLE, SMALL, X, anomaly, five_points
+from dask_programs import CHUNKS, PROGRAMS, RAGGED, SINGLE, SMALL, X, anomaly, borders, five_points, rolled
 from nestor.frontend.interface.errors import DTypeError, ShapeError
 from nestor.frontend.jit.chunked import boxes
 
@@ -124,6 +124,45 @@ def test_what_is_cut_stays_cut():
     assert number_of_blocks(five_points, X, (5, 6)) == (5, 3)
     assert number_of_blocks(lambda x: x.T @ x, X, (5, 17)) == (1, 1)  # its sums are made in parts
     assert number_of_blocks(lambda x: x[2:] - x[:-2], X, (5, 17)) == (5, 1)
+    assert number_of_blocks(rolled, X, (5, 6)) == (5, 3)
+    assert number_of_blocks(borders, X, (5, 6)) == (5, 3)
+    assert number_of_blocks(lambda x: x[::-1] * x, X, (5, 17)) == (5, 1)
+    assert number_of_blocks(lambda x: x.argmax(1), X, (5, 6)) == (5,)
+    assert number_of_blocks(lambda x: np.cumsum(x, axis=0), X, (5, 6)) == (5, 3)
+    assert number_of_blocks(lambda x: np.maximum.accumulate(x, axis=1), X, (5, 6)) == (5, 3)
+
+
+def test_a_chunk_needs_no_more_than_it_reads():
+    """A rolled array: the first chunk needs the last row, and no other chunk does."""
+    asked = []
+
+    def load(block_info=None):
+        asked.append(block_info[None]["chunk-location"][0])
+        return np.ones((5, 3))
+
+    x = da.map_blocks(load, chunks=((5,) * 4, (3,)), dtype="f8", meta=np.empty((0, 0)))
+    y = nt.jit(lambda x: np.roll(x, 1, 0), strict="fast")(x)
+    needed = []
+    for k in range(4):
+        asked.clear()
+        y.blocks[k].compute()
+        needed.append(sorted(asked))
+    assert needed == [[0, 3], [0, 1], [1, 2], [2, 3]]
+
+
+def test_a_sum_and_a_running_sum_of_the_same_are_not_taken_for_each_other():
+    """Both have partial sums of the same chunks, by the same program."""
+    x = np.arange(40).reshape(20, 2)
+    f = nt.jit(lambda x: np.cumsum(x, 0) - x.sum(0))
+    np.testing.assert_array_equal(f(da.from_array(x, chunks=(6, 2))).compute(), np.cumsum(x, 0) - x.sum(0))
+
+
+def test_running_extrema_have_nans_as_numpy_does():
+    x = X.copy()
+    x[7, 3], x[0, 0], x[1, 1] = np.nan, -np.inf, -0.0
+    f = nt.jit(lambda x: (np.maximum.accumulate(x, 0), np.minimum.accumulate(x, 1)))
+    for got, wanted in zip(f(da.from_array(x, chunks=(5, 6))), f(x), strict=True):
+        np.testing.assert_array_equal(got.compute(), wanted)
 
 
 def test_results_that_share_axes_and_sources_are_one_program():
@@ -189,6 +228,48 @@ def test_arrays_of_numpy_are_those_of_the_call():
     np.testing.assert_array_equal(y.compute(), X)
 
 
+@pytest.mark.parametrize("dtype", ["c8", "c16"])
+def test_complex_numbers(dtype):
+    z = (X + 1j * X[::-1]).astype(dtype)
+
+    def steps(z):
+        y = z.copy()
+        y[1:-1] = (z[2:] + z[:-2]) * 0.5j
+        return np.conj(y).T, np.abs(y) + np.angle(z[::-1])
+
+    for array in (z, np.asfortranarray(z), z[::2, ::-1]):
+        got = nt.jit(steps, strict="fast")(da.from_array(array, chunks=(5, 6)))
+        for lazy, whole in zip(got, nt.jit(steps)(array), strict=True):
+            assert lazy.dtype == whole.dtype and lazy._meta.dtype == whole.dtype
+            np.testing.assert_array_equal(lazy.compute(), whole)
+    tolerance = 1e-6 if dtype == "c8" else 1e-13
+    centred = nt.jit(lambda z: z - z.mean(0))(da.from_array(z, chunks=(5, 6)))
+    assert centred.numblocks == (5, 3)
+    np.testing.assert_allclose(centred.compute(), z - z.mean(0), atol=tolerance)
+
+
+def test_few_rows_or_none():
+    """A program for unknown extents may not be for these: that for just these is."""
+
+    def moved(x):
+        return np.cumsum(np.roll(x, 1, 0), 0)
+
+    for count in (0, 1, 2, 3):
+        lazy = nt.jit(moved)(da.from_array(X[:count], chunks=(1, 6)))
+        np.testing.assert_array_equal(lazy.compute(), moved(X[:count]))
+    flat = nt.jit(lambda x: x.ravel() * 2)(da.from_array(X, chunks=(5, 6)))
+    np.testing.assert_array_equal(flat.compute(), X.ravel() * 2)
+
+
+def test_an_index_that_is_outside_is_an_error_of_its_chunk():
+    places = np.arange(23) % 17
+    places[20] = 17
+    lazy = nt.jit(lambda x, k: x[:17][k] * 2)(X[:, 0], da.from_array(places, chunks=5))
+    np.testing.assert_array_equal(lazy[:20].compute(), X[places[:20], 0] * 2)
+    with pytest.raises(IndexError, match="17"):
+        lazy.compute()
+
+
 def test_chunks_of_nothing():
     x = da.from_array(X, chunks=((5, 0, 18), (17,)))
     np.testing.assert_array_equal(nt.jit(five_points)(x).compute(), nt.jit(five_points)(X))
@@ -235,13 +316,13 @@ def refused(function, *arguments, match: str, error=nt.UnsupportedError):
 
 def test_what_is_not_divided_is_noted_and_refused_where_that_is_asked_for():
     x = da.from_array(X, chunks=(5, 6))
-    f = nt.jit(lambda x: np.cumsum(x, axis=0))
-    np.testing.assert_allclose(f(x).compute(), np.cumsum(X, axis=0), atol=1e-13)
+    f = nt.jit(lambda x: np.logaddexp.accumulate(x, axis=0))
+    np.testing.assert_allclose(f(x).compute(), np.logaddexp.accumulate(X, axis=0), atol=1e-13)
     assert "each chunk of a result needs all 5 chunks of 'x' along axis 0" in str(f.explain(X))
     with pytest.raises(
         nt.UnsupportedError, match="not divided: each chunk of a result needs all 5 chunks of 'x'"
     ):
-        nt.jit(lambda x: np.cumsum(x, axis=0), strict="fast")(x)
+        nt.jit(lambda x: np.logaddexp.accumulate(x, axis=0), strict="fast")(x)
     assert nt.jit(lambda x: x.sum(0) + x, strict="fast")(x).numblocks == (5, 3)
 
 
@@ -280,7 +361,7 @@ def test_what_is_refused_says_why():
 
     refused(written, x, match="writes to its arguments")
     refused(lambda x: x[x > 0], x, match="only a run of")
-    refused(lambda x: x * 1j, x, match="complex numbers")
+    refused(lambda x, k: x * k, x, 2j, match="given a complex number")
     refused(lambda x: x + 1, da.ma.masked_greater(x, 0), match="chunks that are numpy.ma")
     refused(lambda x: x + 1, x[x[:, 0] > 0], match="chunks of unknown size")
     with pytest.raises(nt.UnsupportedError, match="chunks are computed on CPUs"):

@@ -141,7 +141,7 @@ class Chunks:
         for k, array in enumerate(self.arrays):
             if array.ndim == 0 or not isinstance(array, np.ndarray):
                 words[k] = int(array)
-        parts = {}
+        parts: dict[tuple[int, int], np.ndarray] = {}
         for one in restricted.arguments:
             if not isinstance(one, Part) or one.place == place:
                 continue
@@ -150,16 +150,21 @@ class Chunks:
             for axis, (lower, upper) in one.axes.items():
                 low = min(max(self._value(lower, words), 0), array.shape[axis])
                 where[axis] = slice(low, max(low, min(self._value(upper, words), array.shape[axis])))
-                words[Word("first", one.kind, one.place, axis)] = low
-            parts[one.place] = array[tuple(where)].copy()
+                words[Word("first", one.kind, one.place, axis, one.number)] = low
+            parts[one.place, one.number] = array[tuple(where)].copy()
         for one in restricted.arguments:
             if isinstance(one, Part):
-                yield part if one.place == place else parts[one.place]
+                yield part if one.place == place else parts[one.place, one.number]
             else:
                 yield words[one]
 
     def _value(self, bound: WordBound, words: dict) -> int:
-        return bound.constant + sum(factor * words[word] for word, factor in bound.factors)
+        return bound.constant + sum(factor * self._number(word, words) for word, factor in bound.factors)
+
+    def _number(self, word: Word | int, words: dict) -> int:
+        if isinstance(word, Word) and word.kind == "extent":
+            return self.arrays[word.place].shape[word.axis]
+        return words[word]
 
 
 def run(count: int, families=FAMILIES, inside: bool = False) -> Counter[str]:

@@ -37,11 +37,12 @@ class Bound:
         return text.removeprefix("+ ") if not signs[0] else f"-{text[2:]}"
 
 
-def limit_of(one: isl.Set, end: str, least: bool, near: int = 0) -> Bound | None:
+def limit_of(one: isl.Set, end: str, least: bool, near: int = 0, *, is_border: bool = False) -> Bound | None:
     """The least (or one more than the largest) index as a linear expression that moves with the box, None: it does not.
 
     Where the box is near an end of the axis the index may be nearer than that, never farther. For some boxes it may be
     farther by `near` than for most of them: the bound is that of all. (Borders that few boxes need do not move with these.)
+    A border itself may be at a distance: the last row, where only the box from 0 on needs it, is at `lo + n - 1`.
     """
     pieces: list[tuple[isl.Set, isl.Aff]] = []
     (one.dim_min(0) if least else one.dim_max(0)).foreach_piece(lambda *piece: pieces.append(piece))
@@ -52,6 +53,9 @@ def limit_of(one: isl.Set, end: str, least: bool, near: int = 0) -> Bound | None
     inside = ends if boxes is None else ends.intersect_params(boxes)
     moving = [aff for _, aff in pieces if mentions_box(aff)]
     linear = {factors for aff in moving if (factors := linear_factors(aff)) is not None}
+    if is_border:
+        fixed = [linear_factors(aff) for _, aff in pieces if not mentions_box(aff)]
+        linear.update(tuple(sorted([*factors, (end, 1)])) for factors in fixed if factors)
     candidates = dict.fromkeys([((end, 1),), *sorted(linear)])
     best: tuple[float, Bound] | None = None
     for factors in candidates:
@@ -67,6 +71,28 @@ def limit_of(one: isl.Set, end: str, least: bool, near: int = 0) -> Bound | None
         if best is None or spread < best[0]:
             best = spread, Bound(factors, most)
     return None if best is None else best[1]
+
+
+def fixed_limit_of(one: isl.Set, least: bool) -> Bound | None:
+    """The least (or one more than the largest) index as a linear expression without the box; None where there is none."""
+    pieces: list[isl.Aff] = []
+    (one.dim_min(0) if least else one.dim_max(0)).foreach_piece(lambda _, aff: pieces.append(aff))
+    linear = {linear_factors(aff) for aff in pieces if not mentions_box(aff)} - {None}
+    ends = one.lexmin() if least else shifted(one.lexmax())
+    for factors in sorted(linear):  # pyright: ignore[reportArgumentType]
+        most = distances(ends, factors)[0 if least else 1]  # pyright: ignore[reportArgumentType]
+        if most is not None:
+            return Bound(factors, most)  # pyright: ignore[reportArgumentType]
+    return None
+
+
+def does_not_depend(boxes: isl.Set, needed: isl.Set) -> bool:
+    """Whether all of `boxes` are `needed`, or none are, for the same extents."""
+    every = needed
+    for name in ("lo", "hi"):
+        if (position := every.find_dim_by_name(dim_kinds().param, name)) >= 0:
+            every = every.project_out(dim_kinds().param, position, 1)
+    return bool(every.intersect(boxes).is_subset(needed))
 
 
 def box_of(elements: isl.Set, axis: int) -> isl.Set:
@@ -155,7 +181,7 @@ def distances(ends: isl.Set, factors: Sequence[tuple[str, int]]) -> tuple[int | 
     import islpy
 
     names = ", ".join(name for name, _ in factors)
-    terms = " + ".join(f"{factor} * {name}" for name, factor in factors)
+    terms = " + ".join(f"{factor} * {name}" for name, factor in factors) or "0"
     values = ends.apply(islpy.Map(f"[{names}] -> {{ [x] -> [x - ({terms})] }}"))
     values = values.project_out(dim_kinds().param, 0, values.dim(dim_kinds().param))
     return tuple(number_of(value) for value in (values.dim_min_val(0), values.dim_max_val(0)))  # pyright: ignore

@@ -121,6 +121,10 @@ class Flow:
         """The elements that a read or a statement touches in each instance."""
         return self._touched[name]
 
+    def every_element(self, buffer: SSAValue) -> isl.Set:
+        """All elements of a buffer."""
+        return self._relation(self.function, "all", buffer, None, ())[0].range()
+
     def buffer_of(self, name: str) -> SSAValue:
         """The buffer that a read or a statement touches."""
         of_name = {f"B{k}": buffer for buffer, k in self._buffers.items()}

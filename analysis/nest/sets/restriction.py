@@ -26,23 +26,27 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
 from ....dialects.affine import AffineList, linear_terms
-from ....dialects.nest import AccumulateOp, ForOp, StoreOp
+from ....dialects.attributes import ROLE
+from ....dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
 from ..loop_structure import enclosing_loops
 from ..values.extent_keys import extent_key, value_key
-from .accesses import VIEWS
+from .accesses import VIEWS, argument_attribute
 from .boxes import (
     Bound,
     add_to,
     along,
     box_of,
     dim_kinds,
+    does_not_depend,
+    fixed_limit_of,
     is_the_same,
     limit_of,
     union_of,
     with_value,
 )
 from .chunking import is_too_long
-from .flow import MOST_OPERATIONS, Flow, Obstacle, Statement, reduced_together
+from .flow import MOST_OPERATIONS, Flow, Obstacle, Read, Statement, reduced_together
+from .running import Running
 
 if TYPE_CHECKING:
     import islpy as isl
@@ -53,10 +57,18 @@ ROUNDS = 4
 NEAR = 64
 """How much farther some box may reach than most do: borders that are copied for it, say."""
 
+Made = AccumulateOp | StoreOp
+"""What makes buffers that are complete before: a reduction, or the store of a running result."""
+
 Key = Hashable
 """What a bound is linear in: `LO`, `HI`, an argument, or the extent of one (`extent_keys.py`)."""
 
 LO, HI = "lo", "hi"
+
+
+def buffers_of(op: Made) -> tuple[SSAValue, ...]:
+    """The buffers that a statement writes."""
+    return tuple(op.memrefs) if isinstance(op, AccumulateOp) else (op.memref,)
 
 
 class Edge(NamedTuple):
@@ -97,6 +109,14 @@ class Limits:
         return Limits(lower, upper)
 
 
+@dataclass(frozen=True)
+class Window:
+    """The part of a buffer that some operations read, by axis (an axis that is not named is whole)."""
+
+    readers: frozenset[Operation]
+    axes: dict[int, Limits]
+
+
 BOX = Limits(Limit(((LO, 1),), 0), Limit(((HI, 1),), 0))
 """The box itself."""
 
@@ -126,11 +146,15 @@ class Restriction:
     statements: set[Statement] = field(default_factory=set)
     loops: dict[ForOp, list[Limits]] = field(default_factory=dict)
     windows: dict[SSAValue, dict[int, Limits]] = field(default_factory=dict)
+    parts: dict[SSAValue, list[Window]] = field(default_factory=dict)
+    """The windows of inputs. Several, where some readers move with the box otherwise than others: `x[i] + x[n - i]`."""
     read: list[SSAValue] = field(default_factory=list)
     starts: list[Attribute] = field(default_factory=list)
     begins: list[tuple[AccumulateOp, SSAValue, Attribute]] = field(default_factory=list)
     """What reductions in chunks start from, which must make no difference however often it is combined."""
     updated: list[SSAValue] = field(default_factory=list)
+    carried: dict[SSAValue, list[StoreOp]] = field(default_factory=dict)
+    """The buffers that begin with what is before a box, and what stores that they begin with."""
     loads: set[Operation] = field(default_factory=set)
     running: dict[str, isl.Set] = field(default_factory=dict)
     needed: dict[str, isl.Set] = field(default_factory=dict)
@@ -143,7 +167,7 @@ def restriction_to(
     function: FuncOp,
     results: Sequence[SSAValue],
     axes: Sequence[int],
-    given: Collection[AccumulateOp] = (),
+    given: Collection[Made] = (),
     *,
     inside: bool = False,
 ) -> Restriction | Obstacle:
@@ -163,17 +187,37 @@ def restriction_of(
     update: AccumulateOp,
     loops: Sequence[ForOp],
     axes: Sequence[int] = (),
-    given: Collection[AccumulateOp] = (),
+    given: Collection[Made] = (),
     *,
+    is_read: bool = False,
     inside: bool = False,
 ) -> Restriction | Obstacle:
-    """What is computed for the updates that a reduction makes in the iterations `lo` to `hi` of loops, to boxes of axes."""
+    """What is computed for the updates that a reduction makes in the iterations `lo` to `hi` of loops, to boxes of axes.
+
+    `is_read`: whether others may read what it has so far."""
 
     def found(flow: Flow, inside: Sequence[Inside]) -> Iterator[Restriction | Obstacle]:
         for cut, where in zip([*loops, *axes] or [None], inside, strict=True):
-            yield _Restrictor(flow, given, where).of_update(update, cut)
+            yield _Restrictor(flow, given, where).of_update(update, cut, is_read)
 
     return _restriction(function, found, len(loops) + len(axes) or 1, inside)
+
+
+def restriction_of_running(
+    function: FuncOp,
+    running: Running,
+    axes: Sequence[int],
+    given: Collection[Made] = (),
+    *,
+    inside: bool = False,
+) -> Restriction | Obstacle:
+    """What is computed for boxes of a running result, where what is before a box is known (`carried`)."""
+
+    def found(flow: Flow, inside: Sequence[Inside]) -> Iterator[Restriction | Obstacle]:
+        for cut, where in zip(axes or [None], inside, strict=True):
+            yield _Restrictor(flow, given, where).of_running(running, cut)
+
+    return _restriction(function, found, len(axes) or 1, inside)
 
 
 def _restriction(
@@ -219,6 +263,7 @@ def _along_cuts(each: Iterator[Restriction | Obstacle]) -> list[Restriction] | O
 def _put_together(found: Sequence[Restriction]) -> Restriction:
     first = found[0]
     total = Restriction(starts=first.starts, begins=first.begins, updated=first.updated)
+    total.carried = {buffer: stores for one in found for buffer, stores in one.carried.items()}
     total.inside = [boxes for one in found for boxes in one.inside]
     total.statements = set.intersection(*(one.statements for one in found))
     if any(total.inside) and len(found) > 1:
@@ -233,6 +278,8 @@ def _put_together(found: Sequence[Restriction]) -> Restriction:
                 for axis, limits in one.windows[buffer].items()
             }
             total.windows[buffer] = dict(sorted(parts.items()))
+        if all(buffer in one.parts for one in found):
+            total.parts[buffer] = _refined([one.parts[buffer] for one in found])
     running = {loop for statement in total.statements for loop in enclosing_loops(statement)}
     for k, one in enumerate(found):
         for loop, (limits,) in one.loops.items():
@@ -240,6 +287,35 @@ def _put_together(found: Sequence[Restriction]) -> Restriction:
                 total.loops.setdefault(loop, []).append(limits.of_cut(k))
         total.moved |= one.moved
     return total
+
+
+def _refined(cuts: Sequence[list[Window]]) -> list[Window]:
+    """The parts that readers have in common along all cuts, with the limits of each cut. Of an axis that several cuts move
+    along, the first one counts."""
+    total: list[Window] | None = None
+    for k, windows in enumerate(cuts):
+        mine = [Window(w.readers, {a: one.of_cut(k) for a, one in w.axes.items()}) for w in windows]
+        if total is None:
+            total = mine
+            continue
+        both = [Window(a.readers & b.readers, _closer(a.axes, b.axes)) for a in total for b in mine]
+        total = [one for one in both if one.readers]
+    return [Window(one.readers, dict(sorted(one.axes.items()))) for one in total or []]
+
+
+def _closer(first: dict[int, Limits], other: dict[int, Limits]) -> dict[int, Limits]:
+    """The limits of each axis: those that move with a box, of `first` where both do or neither does."""
+    moving = {axis: one for axis, one in other.items() if _goes_with_a_box(one)}
+    return {**other, **first, **{a: one for a, one in moving.items() if not _goes_with_a_box(first.get(a))}}
+
+
+def _goes_with_a_box(limits: Limits | None) -> bool:
+    ends = [] if limits is None else [limits.lower, limits.upper]
+    return any(isinstance(key, Edge) for limit in ends if limit is not None for key, _ in limit.factors)
+
+
+Touched = dict[SSAValue, "dict[Operation, isl.Set]"]
+"""The elements of each buffer that each operation touches."""
 
 
 def _needed_by_none(found: Sequence[Restriction]) -> set[Statement]:
@@ -269,10 +345,28 @@ def _inside_of(one: Restriction) -> Inside:
         ):
             if limit is None or dict(limit.factors).get(end) != 1 or loop.step_value != 1:
                 continue
+            if loop.constant_trip_count() == 1 or _is_one(loop):
+                if (edge := _border(loop, limit, end)) is not None:
+                    ends[edge] = None
+                continue
             for k in range(len(own)):
                 if (bound := _as_limit(own[k])) is not None:
                     ends[_less(bound, limit, end)] = None
     return Inside(tuple(lower), tuple(upper))
+
+
+def _is_one(loop: ForOp) -> bool:
+    """Whether a loop has one iteration: what it writes is a border."""
+    return len(loop.lower) == len(loop.upper) == 1 and loop.upper.minus(loop.lower).constants() == (1,)
+
+
+def _border(loop: ForOp, limit: Limit, end: str) -> Limit | None:
+    """From where on a box is away from a border: one at the beginning is before it, another one behind it."""
+    at = _as_limit(loop.lower)
+    is_first = at is not None and not at.factors
+    if at is None or is_first is not (end == LO):
+        return None
+    return _less(Limit(at.factors, at.constant + (1 if is_first else 0)), limit, end)
 
 
 def _as_limit(bound: AffineList) -> Limit | None:
@@ -307,22 +401,26 @@ def _less(bound: Limit, limit: Limit, end: str) -> Limit:
 
 
 class _Restrictor:
-    def __init__(self, flow: Flow, given: Collection[AccumulateOp], inside: Inside):
+    def __init__(self, flow: Flow, given: Collection[Made], inside: Inside):
         self._flow = flow
         self._given = given
         self._inside = inside
         self._together = reduced_together(flow.function)
         self._usable = set(_usable(flow.function))
-        self._complete = {buffer for op in given for buffer in op.memrefs}
+        self._complete = {buffer for op in given for buffer in buffers_of(op)}
+        self._carried: Running | None = None
+        """The running result of which a box begins with what is before it."""
+        self._readers = {read.name: read.loads for read in flow.reads}
 
     def of_results(self, results: tuple[SSAValue, ...], axis: int | None) -> Restriction | Obstacle:
+        written = [result for result in results if result in self._flow.written_arguments]
         for result in results:
-            if result not in self._flow.written_arguments:
+            if result not in written and 0 not in result.type.get_shape():  # pyright: ignore[reportAttributeAccessIssue]
                 return Obstacle(self._flow.function, f'nothing writes "{result.name_hint}"')
         found = self._none()
         pending: dict[str, isl.Set] = {}
-        touched: dict[SSAValue, isl.Set] = {}
-        for end in [end for result in results for end in self._flow.ends_of(result)]:
+        touched: Touched = {}
+        for end in [end for result in written for end in self._flow.ends_of(result)]:
             box = self._flow.domains[end.name]
             if axis is not None:
                 box = self._within(box_of(box, axis))
@@ -358,9 +456,7 @@ class _Restrictor:
         space = "" if variables is None else f"[{', '.join(variables)}]"
         return islpy.Set(f"[{', '.join(given)}] -> {{ {space} : {text} }}")
 
-    def _all(
-        self, found: Restriction, pending: dict[str, isl.Set], touched: dict[SSAValue, isl.Set]
-    ) -> Obstacle | None:
+    def _all(self, found: Restriction, pending: dict[str, isl.Set], touched: Touched) -> Obstacle | None:
         for op in self._given:
             if obstacle := self._why_not_given(found, op):
                 return obstacle
@@ -370,7 +466,50 @@ class _Restrictor:
         self._set_windows(found, touched)
         return None
 
-    def of_update(self, update: AccumulateOp, cut: ForOp | int | None) -> Restriction | Obstacle:
+    def of_running(self, running: Running, cut: int | None) -> Restriction | Obstacle:
+        """Of a box along an axis of the buffer that results so far are stored to."""
+        store, update = running.store, running.update
+        names = [name for name, op in self._flow.statements.items() if op is store]
+        elements = self._flow.elements(names[0])
+        if (obstacle := self._why_not_the_only_one(store)) is not None:
+            return obstacle
+        if not self._flow.every_element(store.memref).is_subset(elements.range()):
+            return Obstacle(store, "it does not write all of its buffer")
+        boxes = elements.domain()
+        if cut is not None:
+            boxes = elements.intersect_range(box_of(elements.range(), cut)).domain()
+        boxes = self._within(boxes)
+        self._boxes = boxes.params()
+        found = self._none()
+        found.updated.append(store.memref)
+        if cut == running.axis:
+            self._carried = running
+            for buffer in update.memrefs:
+                if isinstance(start := self._start_of(buffer, update), Obstacle):
+                    return start
+                found.begins.append((update, buffer, start))
+                found.carried[buffer] = [
+                    op
+                    for name, op in self._flow.statements.items()
+                    if self._flow.buffer_of(name) is buffer and isinstance(op, StoreOp)
+                ]
+        if (obstacle := self._all(found, {names[0]: boxes}, {})) is not None:
+            return obstacle
+        is_exact = found.running[names[0]].is_equal(boxes)
+        if not is_exact or found.windows[store.memref] != ({} if cut is None else {cut: BOX}):
+            return Obstacle(store, "the iterations that chunks make are not theirs alone")
+        return found
+
+    def _why_not_the_only_one(self, store: StoreOp) -> Obstacle | None:
+        """Whether something else writes the buffer of a store."""
+        for name, op in self._flow.statements.items():
+            if op is not store and self._flow.buffer_of(name) is store.memref:
+                return Obstacle(op, "it writes what is computed in chunks")
+        return None
+
+    def of_update(
+        self, update: AccumulateOp, cut: ForOp | int | None, is_read: bool = False
+    ) -> Restriction | Obstacle:
         """Of the iterations of a loop, or of a box along an axis of what is reduced to."""
         names = [name for name, op in self._flow.statements.items() if op is update]
         boxes = {name: self._flow.domains[name] for name in names}
@@ -388,7 +527,7 @@ class _Restrictor:
                 return start
             found.starts.append(start)
             found.updated.append(buffer)
-        if (obstacle := self._why_not_given(found, update)) is not None:
+        if (obstacle := self._why_not_given(found, update, is_read)) is not None:
             return obstacle
         if (obstacle := self._all(found, dict(boxes), {})) is not None:
             return obstacle
@@ -410,7 +549,7 @@ class _Restrictor:
     def _run(
         self,
         found: Restriction,
-        touched: dict[SSAValue, isl.Set],
+        touched: Touched,
         pending: dict[str, isl.Set],
         names: list[str],
     ) -> None:
@@ -445,6 +584,7 @@ class _Restrictor:
             for read in self._flow.reads_of(name):
                 found.loads.add(read.loads)
                 self._follow(found, touched, pending, read.name, instances.set_tuple_name(read.name), names)
+                self._touch_before(touched, read, name, limits)
         found.running.update(running)
 
     def _limits(self, needed: dict[str, isl.Set]) -> dict[ForOp, Limits]:
@@ -479,14 +619,18 @@ class _Restrictor:
                     return False
         return True
 
-    def _why_not_given(self, found: Restriction, op: AccumulateOp) -> Obstacle | None:
-        """Whether the buffers of a reduction hold anything but its result when they are read."""
+    def _why_not_given(self, found: Restriction, op: Made, is_read: bool = False) -> Obstacle | None:
+        """Whether the buffers of a reduction hold anything but its result when they are read (or are not to be)."""
         unit = _top(op)
-        for buffer in op.memrefs:
-            if isinstance(start := self._start_of(buffer, op), Obstacle):
+        for buffer in buffers_of(op):
+            if isinstance(op, StoreOp):
+                if (obstacle := self._why_not_the_only_one(op)) is not None:
+                    return obstacle
+            elif isinstance(start := self._start_of(buffer, op), Obstacle):
                 return start
-            found.begins.append((op, buffer, start))
-            for read in self._flow.reads:
+            else:
+                found.begins.append((op, buffer, start))
+            for read in self._flow.reads if not is_read else ():
                 if read.buffer is not buffer or read.along is not None or read.statement is op:
                     continue
                 top = read.loads if read.statement is None else _top(read.statement)
@@ -514,7 +658,7 @@ class _Restrictor:
     def _follow(
         self,
         found: Restriction,
-        touched: dict[SSAValue, isl.Set],
+        touched: Touched,
         pending: dict[str, isl.Set],
         read: str,
         instances: isl.Set,
@@ -538,37 +682,103 @@ class _Restrictor:
         instances = instances.set_tuple_name(read)
         for (reader, source), relation in self._flow.sources.items():
             if reader == read:
-                made = instances.apply(relation)
+                made = self._since_the_box(source, instances.apply(relation))
                 if not made.is_empty():
                     yield source, made
 
-    def _touch(self, touched: dict[SSAValue, isl.Set], name: str, instances: isl.Set) -> None:
-        buffer = self._flow.buffer_of(name)
-        elements = instances.set_tuple_name(name).apply(self._flow.elements(name))
-        known = touched.get(buffer)
-        touched[buffer] = elements if known is None else known.union(elements).coalesce()
+    def _since_the_box(self, source: str, instances: isl.Set) -> isl.Set:
+        """Of the updates of a running result, those of the box: what is before it is carried."""
+        import islpy
 
-    def _set_windows(self, found: Restriction, touched: dict[SSAValue, isl.Set]) -> None:
+        if self._carried is None or self._flow.statements[source] is not self._carried.update:
+            return instances
+        place = enclosing_loops(self._carried.update).index(self._carried.loop)
+        since = islpy.Set(f"[{LO}] -> {{ [x] : x >= {LO} }}")
+        return instances.intersect(with_value(instances, place, since))
+
+    def _touch(self, touched: Touched, name: str, instances: isl.Set) -> None:
+        elements = instances.set_tuple_name(name).apply(self._flow.elements(name))
+        by = touched.setdefault(self._flow.buffer_of(name), {})
+        op = self._flow.statements[name] if name in self._flow.statements else self._readers[name]
+        by[op] = elements if op not in by else by[op].union(elements).coalesce()
+
+    def _touch_before(self, touched: Touched, read: Read, name: str, limits: dict[ForOp, Limits]) -> None:
+        """What a load outside of the inner loops of its statement touches, also where these have no iteration."""
+        outer = enclosing_loops(read.loads)
+        if isinstance(read.loads, LoadOp) and any(one not in outer for one in limits):
+            before = {loop: one for loop, one in limits.items() if loop in outer}
+            self._touch(touched, read.name, self._running(name, before))
+
+    def _set_windows(self, found: Restriction, touched: Touched) -> None:
         """The part of each buffer. Buffers that are reduced together have the same indices, and so the same part."""
-        for buffer, elements in touched.items():
-            assert isinstance(buffer.type, MemRefType)
+        for buffer, by in touched.items():
             if _has_views(buffer) or _is_made_in_a_loop(buffer):
                 found.windows[buffer] = {}
                 continue
-            parts = [elements, *(touched[b] for b in self._together.get(buffer, ()) if b in touched)]
-            limits = {
-                axis: self._limits_of(union_of(along(part, axis) for part in parts))
-                for axis in range(buffer.type.get_num_dims())
-            }
-            found.windows[buffer] = {axis: one for axis, one in limits.items() if one.moves}
+            together = [one for b in self._together.get(buffer, ()) for one in touched.get(b, {}).values()]
+            is_argument = buffer in self._flow.function.args and argument_attribute(buffer, ROLE) is None
+            if (is_argument or buffer in self._complete) and not together:
+                found.parts[buffer] = self._parts(buffer, by)
+                found.windows[buffer] = found.parts[buffer][0].axes
+            else:
+                found.windows[buffer] = self._window([*by.values(), *together])
+
+    def _window(self, elements: Sequence[isl.Set], buffer: SSAValue | None = None) -> dict[int, Limits]:
+        """The limits of what is touched, of the axes that have some; of an input (`buffer`), also those that do not move."""
+        found = {}
+        for axis in range(elements[0].dim(dim_kinds().set)):
+            one = union_of(along(part, axis) for part in elements)
+            limits = self._limits_of(one)
+            if buffer is not None and one is not None and not limits.moves:
+                limits = self._fixed_limits_of(one, extent_key(buffer, axis))
+            if limits.moves:
+                found[axis] = limits
+        return found
+
+    def _parts(self, buffer: SSAValue, by: dict[Operation, isl.Set]) -> list[Window]:
+        """The windows of an input: one where that moves with the box, else those of readers that move alike."""
+        one = Window(frozenset(by), self._window(list(by.values())))
+        is_near = bool(one.axes) and all(map(_is_as_long, one.axes.values()))
+        if is_near or len(by) == 1:
+            return [one if one.axes else Window(one.readers, self._window(list(by.values()), buffer))]
+        alike: dict[object, list[Window]] = {}
+        for op, elements in by.items():
+            mine = Window(frozenset([op]), self._window([elements], buffer))
+            alike.setdefault(_factors(mine.axes), []).append(mine)
+        found: list[Window] = []
+        for key, windows in alike.items():
+            readers = frozenset(op for window in windows for op in window.readers)
+            axes = self._window([by[op] for op in by if op in readers], buffer)
+            found += [Window(readers, axes)] if _factors(axes) == key else windows
+        return found
 
     # ---- bounds -------------------------------------------------------------------------------------
 
     def _limits_of(self, one: isl.Set | None) -> Limits:
-        if one is None or is_the_same(one := one.coalesce()):
+        if one is None:
             return Limits()
-        lower = self._limit(limit_of(one, LO, least=True, near=NEAR))
-        return Limits(lower, self._limit(limit_of(one, HI, least=False, near=NEAR)))
+        is_border = is_the_same(one := one.coalesce())
+        if is_border and not self._is_border(one):
+            return Limits()
+        lower, upper = (
+            self._limit(limit_of(one, end, end == LO, NEAR, is_border=is_border)) for end in (LO, HI)
+        )
+        return Limits(lower, upper)
+
+    def _is_border(self, one: isl.Set) -> bool:
+        """Whether only some boxes need something, as many indices in all programs."""
+        first, last = (fixed_limit_of(one, least) for least in (True, False))
+        if first is None or last is None or first.factors != last.factors:
+            return False
+        return not does_not_depend(self._boxes, one.params())
+
+    def _fixed_limits_of(self, one: isl.Set, extent: Key) -> Limits:
+        """Where all that any box needs lies, if that is not all there is."""
+        lower, upper = (self._limit(fixed_limit_of(one, least)) for least in (True, False))
+        if lower is None or upper is None:
+            return Limits()
+        end = Limit((), extent) if isinstance(extent, int) else Limit(((extent, 1),), 0)
+        return Limits() if (lower, upper) == (Limit((), 0), end) else Limits(lower, upper)
 
     def _limit(self, bound: Bound | None) -> Limit | None:
         if bound is None:
@@ -591,6 +801,19 @@ class _Restrictor:
                 terms = [f"{factor} * {names[key]}" for key, factor in limit.factors]
                 conditions.append(form.format(" + ".join([*terms, str(limit.constant)])))
         return islpy.Set(f"[{', '.join(parameters)}] -> {{ [x] : {' and '.join(conditions) or 'true'} }}")
+
+
+def _is_as_long(limits: Limits) -> bool:
+    """Whether limits are as far from each other as the ends of the box are, but for a constant and a step."""
+    ends = [{} if one is None else dict(one.factors) for one in (limits.lower, limits.upper)]
+    lengths = [{("box" if key in (LO, HI) else key): factor for key, factor in one.items()} for one in ends]
+    return lengths[0] == lengths[1]
+
+
+def _factors(axes: dict[int, Limits]) -> object:
+    """What limits move with: all of them but constants."""
+    limits = [(axis, limit) for axis, one in sorted(axes.items()) for limit in (one.lower, one.upper)]
+    return tuple((axis, None if limit is None else limit.factors) for axis, limit in limits)
 
 
 def _usable(function: FuncOp) -> Iterable[Hashable]:

@@ -94,15 +94,25 @@ class BoxProgram:
     program: ChunkProgram
     arguments: tuple[Linear | First | tuple[Any] | None, ...]
     parts: tuple[PartForm, ...]
-    takes: tuple[int, ...]
-    """The number of the source that each part is of."""
+    takes: tuple[tuple[int, ...], ...]
+    """The numbers of what there is of the source that each part is of: boxes may need several parts of one."""
 
     def run(self, box: Ends, sources: Sequence[Source], results: Sequence[np.ndarray]) -> None:
         """Compute the results of a box."""
         where = [part.where(box) for part in self.parts]
         numbers = [self._number(one, box, where) for one in self.arguments]
-        parts = [sources[k].part(ends) for k, ends in zip(self.takes, where, strict=True)]
+        parts = [
+            next(sources[k] for k in these if sources[k].has(ends)).part(ends)
+            for these, ends in zip(self.takes, where, strict=True)
+        ]
         self.program.run(numbers, parts, results)
+
+    def fits(self, box: Ends, sources: Sequence[Source]) -> bool:
+        """Whether what there is of sources is enough for a box."""
+        return all(
+            any(sources[k].has(part.where(box)) for k in these)
+            for these, part in zip(self.takes, self.parts, strict=True)
+        )
 
     def _number(self, argument: Linear | First | tuple[Any] | None, box: Ends, where: Sequence[Ends]) -> Any:
         if isinstance(argument, Linear):
@@ -149,10 +159,19 @@ class Source:
             )
         return array
 
+    def has(self, where: Ends) -> bool:
+        """Whether there are the elements between these indices."""
+        return any(low >= high for low, high in where) or all(
+            segments and segments[0][0] <= low and high <= segments[-1][1]
+            for segments, (low, high) in zip(self.segments, where, strict=True)
+        )
+
     def part(self, where: Ends) -> np.ndarray:
         """The elements between these indices: where they are, or, from several arrays, put together."""
-        for segments, (low, high) in zip(self.segments, where, strict=True):
-            assert low >= high or (segments[0][0] <= low and high <= segments[-1][1]), "a piece needs more"
+        if any(low >= high for low, high in where):
+            shape = [max(high - low, 0) for low, high in where]
+            whole = np.empty([max(extent, 1) for extent in shape], self.form.dtype)
+            return whole[tuple(map(slice, shape))]  # an array made without elements has no strides
         chosen = [overlaps(one, *ends) for one, ends in zip(self.segments, where, strict=True)]
         if all(len(one) == 1 for one in chosen):
             return self._arrays[tuple(one[0][0] for one in chosen)][*(one[0][1] for one in chosen), ...]
@@ -176,14 +195,14 @@ def overlaps(segments: Sequence[tuple[int, int]], low: int, high: int) -> list[t
 def chunks_between(ends: Sequence[int], low: int, high: int) -> list[tuple[int, int, int]]:
     """The chunks that have some of the indices from `low` to `high`: number, and where they begin and end in it.
 
-    `ends` are where chunks begin, and where the last one ends. For no indices it is nothing of some chunk."""
+    `ends` are where chunks begin, and where the last one ends. For no indices there are none."""
     found = []
     if low < high:
         for k in range(bisect_right(ends, low) - 1, bisect_left(ends, high)):
             first, last = max(low, ends[k]), min(high, ends[k + 1])
             if first < last:
                 found.append((k, first - ends[k], last - ends[k]))
-    return found or [(0, 0, 0)]
+    return found
 
 
 @dataclass(frozen=True)
@@ -203,6 +222,8 @@ class Recipe:
     sources: tuple[tuple[tuple[int, ...], ...], ...]
     """By source and axis, where chunks begin and where the last one ends."""
     combine: ChunkProgram | None = None
+    is_running: bool = False
+    """Whether each partial result is combined with those before it, and stays: what is before each chunk."""
 
     def box(self, index: Sequence[int]) -> Ends:
         """A box by its place along each cut."""
@@ -301,6 +322,8 @@ class Recipe:
             found.append((first, last))
             left *= (last - first) / (high - low)
         middle = tuple(found)
+        if self.inner is not None and not self.inner.fits(middle, sources):
+            return None
         if left < LEAST_SHARE or (None in self.axes and middle != box and made > MOST_COMBINED * reads):
             return None
         return middle
@@ -308,7 +331,7 @@ class Recipe:
     def _in_one_chunk(self, cut: int, source: Source, first: int, last: int) -> tuple[int, int]:
         """The indices from `first` to `last` of a cut whose part of a source is in one array along each axis."""
         for limits, segments in zip(source.form.axes, source.segments, strict=True):
-            if limits is None or len(segments) == 1:
+            if limits is None or len(segments) < 2:
                 continue
             lower, upper = limits
             if lower.terms != ((cut, 0, 1),) or upper.terms != ((cut, 1, 1),):
@@ -342,6 +365,18 @@ def compute_box(recipe: Recipe, index: Sequence[int], *blocks: Any) -> Any:
 def take_borders(chunk: Any, parts: Sequence[Ends]) -> Borders:
     """The task of the parts of a chunk that other boxes need."""
     return Borders((part, chunk[*(slice(*ends) for ends in part), ...]) for part in parts)
+
+
+def first_before(partials: Any) -> Any:
+    """The task of what is before the first chunk of a running result: what some results are of nothing, with an axis before
+    the others."""
+    return tuple(one[None] for one in partials) if isinstance(partials, tuple) else partials[None]
+
+
+def next_before(combine: ChunkProgram, before: Any, partials: Any) -> Any:
+    """The task of what is before another chunk: what is before the one before it, and the results of that."""
+    so_far = tuple(one[0, ...] for one in before) if isinstance(before, tuple) else before[0, ...]
+    return first_before(combine.combined([so_far, partials]))
 
 
 def combine_parts(combine: ChunkProgram, *partials: Any) -> Any:

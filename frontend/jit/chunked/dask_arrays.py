@@ -23,11 +23,11 @@ from typing import Any
 import numpy as np
 
 from ....dialects.records import changed
-from ....runtime.real_parts import PARTS
+from ....runtime.real_parts import PARTS, complex_view, real_view
 from ...interface.errors import ShapeError, UnsupportedError
 from ...interface.spec import spec
 from ..call.invoke import Invocation
-from .boxes import Recipe, combine_parts, compute_box, take_borders
+from .boxes import Recipe, combine_parts, compute_box, first_before, next_before, take_borders
 from .detection import is_dask
 from .plan import Chunks, Place, Planner, Step
 
@@ -40,14 +40,22 @@ SPLIT_EVERY = 8
 
 def chunked_call(function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     """The results of a call with Dask arrays, as Dask arrays. Raises UnsupportedError for what cannot be in chunks."""
-    return _Call(function, args, kwargs).results()
+    try:
+        return _Call(function, args, kwargs).results()
+    except _OtherExtents:
+        return _Call(function, args, kwargs, is_exact=True).results()
+
+
+class _OtherExtents(ShapeError):
+    """A program for unknown extents is not for these: that for just these is asked for."""
 
 
 class _Call:
     """One call with Dask arrays."""
 
-    def __init__(self, function: Any, args: tuple, kwargs: dict[str, Any]):
+    def __init__(self, function: Any, args: tuple, kwargs: dict[str, Any], *, is_exact: bool = False):
         self._function = function
+        self._is_exact = is_exact
         self._arrays: dict[int, Any] = {}
         """The Dask array that a description stands for, by the identity of the description."""
         if function.target != "cpu":
@@ -57,7 +65,12 @@ class _Call:
             )
         described = [self._described(value) for value in args]
         named = {name: self._described(value) for name, value in kwargs.items()}
-        self._program = function.lower(*described, **named).program
+        try:
+            self._program = function.lower(*described, **named).program
+        except UnsupportedError as error:  # of extents that are known more is supported: x.ravel()
+            if is_exact:
+                raise
+            raise _OtherExtents(error.diagnostic.message) from error
         leaves = function._leaves(tuple(described), named)
         if self._program.inputs:
             leaves = function._with_inputs(leaves, self._program.inputs)
@@ -65,7 +78,9 @@ class _Call:
         self._values = [self._arrays.get(id(value), value) for value in leaves[1]]
         self._refuse()
         self._invocation = self._invoked()
-        self._sources = {k: self._in_memory_order(leaf) for k, leaf in enumerate(self._invocation.passed)}
+        self._sources = {
+            k: _real(self._in_memory_order(leaf)) for k, leaf in enumerate(self._invocation.passed)
+        }
 
     def _in_memory_order(self, leaf: int) -> Any:
         """A value with its axes as the program has them: outermost in memory first."""
@@ -90,7 +105,7 @@ class _Call:
                 f"a Dask array has chunks that are {kind.__module__}.{kind.__qualname__}",
                 hint="pass one with chunks of NumPy: x.map_blocks(np.asarray)",
             )
-        extents = [int(n) if n < 2 else f"n{int(n)}" for n in value.shape]
+        extents = [int(n) if n < 2 or self._is_exact else f"n{int(n)}" for n in value.shape]
         made = spec(tuple(extents), value.dtype)
         self._arrays[id(made)] = value
         self._kept.append(made)
@@ -107,9 +122,11 @@ class _Call:
                 f"'{name}' writes to its arguments, and Dask arrays are not written",
                 hint="write to a copy: y = x.copy()",
             )
-        complexes = [one for one in (*program.arguments, *program.outputs) if one.dtype in PARTS]
-        if complexes:
-            raise UnsupportedError(f"'{name}' has complex numbers, which are not computed in chunks yet")
+        if any(one.dtype in PARTS and one.kind != "array" for one in program.arguments):
+            raise UnsupportedError(
+                f"'{name}' is given a complex number, and numbers are given to chunks as they are in registers",
+                hint="write it in the function, or pass an array of one element",
+            )
         if any(output.allocated is not None or output.kind in ("tag", "told") for output in program.outputs):
             raise UnsupportedError(
                 f"only a run of '{name}' knows the extents of a result, or which one it is",
@@ -127,7 +144,7 @@ class _Call:
         names = {**invocation.names, **{k: self._values[k] for k in invocation.integers}}
         for guard in program.guards:
             if not guard.holds(names):
-                raise ShapeError(f"'{program.name}' is not for these extents: {guard.why or guard}")
+                raise _OtherExtents(f"'{program.name}' is not for these extents: {guard.why or guard}")
         invocation.outputs = [changed(output, kind="array") for output in program.outputs]
         return invocation
 
@@ -153,7 +170,8 @@ class _Call:
         for j, (output, shape) in enumerate(zip(program.outputs, sizes, strict=True)):
             place = len(self._sources) + j
             shapes[place] = tuple(shape if output.order is None else (shape[axis] for axis in output.order))
-            dtypes[place] = output.dtype
+            shapes[place] += (2,) * (output.dtype in PARTS)
+            dtypes[place] = PARTS.get(output.dtype, output.dtype)
             wanted.append(place)
         nests = lowered_copy(program.module, ("to-loops-for-chunks",), machine=self._function.machine)
         planner = Planner(nests, program.name, chunks, shapes, dtypes, scalars, self._function.machine)
@@ -168,7 +186,38 @@ class _Call:
                     hint="x.rechunk({axis: -1}) makes them one; without strict= it is computed all the same",
                 )
         made = [graph.array(planner.source_of(place)) for place in wanted]
+        made = [
+            _complex(one, output.dtype) if output.dtype in PARTS else one
+            for one, output in zip(made, program.outputs, strict=True)
+        ]
         return invocation.assembled(made, self._values, {})
+
+
+def _real(value: Any) -> Any:
+    """A value as programs take it: complex numbers as real ones along an axis more, of 2."""
+    dtype = getattr(value, "dtype", None)
+    if dtype not in PARTS:
+        return value
+    if not is_dask(value):
+        return real_view(np.asarray(value))
+    return value.map_blocks(
+        real_view,
+        dtype=PARTS[dtype],
+        chunks=(*value.chunks, (2,)),
+        new_axis=[value.ndim],
+        meta=np.empty((0,) * (value.ndim + 1), PARTS[dtype]),
+    )
+
+
+def _complex(array: Any, dtype: np.dtype) -> Any:
+    """A Dask array of complex numbers, of their parts along its last axis."""
+    return array.map_blocks(
+        complex_view,
+        dtype=dtype,
+        chunks=array.chunks[:-1],
+        drop_axis=[array.ndim - 1],
+        meta=np.empty((0,) * (array.ndim - 1), dtype),
+    )
 
 
 class _Graph:
@@ -195,7 +244,10 @@ class _Graph:
         tasks = _Tasks(name, step.recipe, sources).made()
         layers = HighLevelGraph.from_collections(name, tasks, dependencies=sources)
         for k, (place, dtype) in enumerate(zip(step.makes, step.recipe.dtypes, strict=True)):
-            self._arrays[place] = self._output(layers, name, k, len(step.makes), step.chunks(k), dtype)
+            chunks = step.chunks(k)
+            if step.recipe.is_running:
+                chunks = ((1,) * (len(step.recipe.cuts[0]) - 1), *chunks)
+            self._arrays[place] = self._output(layers, name, k, len(step.makes), chunks, dtype)
 
     def _output(self, layers: Any, name: str, k: int, count: int, chunks: Chunks, dtype: Any) -> Any:
         da: Any = import_module("dask.array")
@@ -252,13 +304,16 @@ class _Tasks:
         parts = list(product(*counts[:loops]))
         for boxes in product(*counts[loops:]):
             key = (self._name, *[0 if k is None else boxes[k] for k in places])
-            if len(parts) == 1:
+            if len(parts) == 1 and not recipe.is_running:
                 self._add_box(key, (*parts[0], *boxes))
                 continue
             made = [(f"part-{self._name}", *iterations, *boxes) for iterations in parts]
             for one, iterations in zip(made, parts, strict=True):
                 self._add_box(one, (*iterations, *boxes))
-            self._add_combining(key, made)
+            if recipe.is_running:
+                self._add_running(key[1:], made)
+            else:
+                self._add_combining(key, made)
         for k in range(len(self._sources)):
             self._add_borders(k)
         for key, index, blocks in self._boxes:
@@ -277,6 +332,18 @@ class _Tasks:
                 self._tasks[one] = self._task(one, combine_parts, self._combine, *map(self._ref, group))
                 made.append(one)
             level += 1
+
+    def _add_running(self, index: tuple[int, ...], made: Sequence[Any]) -> None:
+        """For each chunk of a running result, what is before it."""
+        before = None
+        for k, one in enumerate(made):
+            key = (self._name, k, *index)
+            if before is None:
+                self._tasks[key] = self._task(key, first_before, self._ref(one))
+            else:
+                refs = self._ref(before), self._ref(one)
+                self._tasks[key] = self._task(key, next_before, self._combine, *refs)
+            before = key
 
     def _add_box(self, key: Any, index: tuple[int, ...]) -> None:
         blocks: list[Any] = []

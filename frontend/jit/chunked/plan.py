@@ -21,7 +21,14 @@ from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
 from ....transforms.nest.producers.box_loops import run_from_zero
-from ....transforms.nest.producers.restrict import Part, Word, WordBound, restrict, restrict_update
+from ....transforms.nest.producers.restrict import (
+    Part,
+    Word,
+    WordBound,
+    restrict,
+    restrict_running,
+    restrict_update,
+)
 from ...interface.errors import NestorError, UnsupportedError
 from ..specialise.stages import print_module
 from .boxes import BoxProgram, First, Linear, PartForm, Recipe
@@ -31,6 +38,8 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.dialects.func import FuncOp
 
+    from ....analysis.nest.sets import restriction
+    from ....analysis.nest.sets.running import Running
     from ....dialects.affine import AffineList
     from ....dialects.nest import AccumulateOp, ForOp
     from ....transforms.nest.producers.restrict import Restricted
@@ -49,7 +58,8 @@ _KNOWN: OrderedDict[Any, Any] = OrderedDict()
 """Restricted functions, by the text of the whole one and by what they are restricted to: calls make the same ones again."""
 
 Place = tuple[str, int]
-"""A source: an input ("input", number of the argument), or a buffer of a reduction ("reduction", number)."""
+"""A source: an input ("input", number of the argument), a buffer of a reduction or of a running result ("reduction",
+number), or what is before each chunk of a running result ("total", number)."""
 
 
 @dataclass(eq=False)
@@ -101,15 +111,21 @@ class Planner:
         self._dtypes: dict[Place, np.dtype] = {("input", k): one for k, one in dtypes.items()}
         self._dtypes |= {("result", k): one for k, one in dtypes.items()}
         self._scalars = scalars
-        self._given: list[AccumulateOp] = []
+        self._given: list[restriction.Made] = []
         self.steps: list[Step] = []
         self.remarks: list[str] = []
         """What is not divided: inputs in several chunks of which each task needs all chunks along an axis."""
 
     def plan(self, results: Sequence[int]) -> list[Step]:
         """The steps that make these results, in order."""
-        for update, loops in self._reductions():
-            self._add_reduction(update, loops)
+        from ....analysis.nest.sets.running import reads_so_far, running_results
+        from ....dialects.nest import AccumulateOp
+
+        for update in [op for op in self._function.walk() if isinstance(op, AccumulateOp)]:
+            for running in running_results(update):
+                self._add_running(running)
+            if not reads_so_far(update) and (loops := self._loops_to_cut(update)):
+                self._add_reduction(update, loops)
         wanted = [place for place in results if self._made_by_a_reduction(place) is None]
         for places, cut, axes in self._groups([(place, *self._cut_of(place)) for place in wanted]):
             self._add_results(places, cut, axes)
@@ -122,25 +138,21 @@ class Planner:
 
     # ---- reductions ---------------------------------------------------------------------------------
 
-    def _reductions(self) -> Iterator[tuple[AccumulateOp, list[ForOp]]]:
-        """The reductions that sources in several chunks are reduced by, in order, with the loops that these move with."""
+    def _loops_to_cut(self, update: AccumulateOp) -> list[ForOp]:
+        """The loops that a reduction is over and that sources in several chunks move with."""
         from ....analysis.nest.loop_structure import enclosing_loops
-        from ....dialects.nest import AccumulateOp
 
-        for update in [op for op in self._function.walk() if isinstance(op, AccumulateOp)]:
-            reduced = [loop for loop in enclosing_loops(update) if loop.iv not in update.indices.operands]
-            if update.order_name != "any" or any(map(enclosing_loops, _makers(update))):
-                continue
-            loops = []
-            for loop in reduced:
-                try:
-                    _, restricted = self._restricted_update(update, [loop], [])
-                except NestorError:
-                    continue
-                if self._ends(restricted, Word("lo", "partial loop", 0, 0)) is not None:
-                    loops.append(loop)
-            if loops:
-                yield update, loops
+        reduced = [loop for loop in enclosing_loops(update) if loop.iv not in update.indices.operands]
+        if update.order_name != "any" or any(map(enclosing_loops, _makers(update))):
+            return []
+        return [loop for loop in reduced if self._moves_with(update, loop)]
+
+    def _moves_with(self, update: AccumulateOp, loop: ForOp, *, is_read: bool = False) -> bool:
+        try:
+            _, restricted = self._restricted_update(update, [loop], [], is_read=is_read)
+        except NestorError:
+            return False
+        return self._ends(restricted, "partial loop", 0, 0) is not None
 
     def _is_cut(self, source: Place, axis: int) -> bool:
         chunks = self._chunks.get(source)
@@ -149,15 +161,13 @@ class Planner:
     def _add_reduction(self, update: AccumulateOp, loops: list[ForOp]) -> None:
         """Compute a reduction in parts, where it can be; where not, who needs it computes all of it."""
         try:
-            whole = self._restricted_update(update, loops, list(range(_rank(update))))
-            shape = self._shape_of_reduction(whole[1], update)
-            axes = self._axes_to_cut(whole[1], "partial", 0, shape)
+            shape = self._shape_of_buffer(update.memrefs[0])
+            axes = self._axes_of_partial(update, loops, shape)
             made = self._restricted_update(update, loops, list(axes))
             iterations = [self._iterations(made[1], k, loop) for k, loop in enumerate(loops)]
         except NestorError:
             return
-        begin = sum(len(op.memrefs) for op in self._given)
-        places: list[Place] = [("reduction", begin + k) for k in range(len(update.memrefs))]
+        places = self._places_for("reduction", update)
         dtypes = [_dtype(buffer) for buffer in update.memrefs]
         words = [("partial loop", 0, k) for k in range(len(loops))] + [("partial", 0, axis) for axis in axes]
         cuts = [*iterations, *axes.values()]
@@ -179,18 +189,125 @@ class Planner:
         for k, place in enumerate(step.makes):
             self._chunks[place], self._shapes[place] = step.chunks(k), shape
 
+    def _axes_of_partial(
+        self, update: AccumulateOp, loops: Sequence[ForOp], shape: tuple[int, ...], *, is_read: bool = False
+    ) -> dict[int, list[int]]:
+        """Where boxes of what is reduced to begin and end, along the axes whose elements are followed."""
+        found: dict[int, list[int]] = {}
+        for axis in range(_rank(update)):
+            try:
+                _, restricted = self._restricted_update(update, loops, [axis], is_read=is_read)
+            except NestorError:
+                continue
+            found |= self._axes_to_cut(restricted, "partial", 0, shape)
+        return found
+
+    def _places_for(self, kind: str, op: restriction.Made) -> list[Place]:
+        from ....analysis.nest.sets.restriction import buffers_of
+
+        begin = sum(len(buffers_of(one)) for one in self._given)
+        return [(kind, begin + k) for k in range(len(buffers_of(op)))]
+
     def _restricted_update(
-        self, update: AccumulateOp, loops: Sequence[ForOp], axes: Sequence[int], *, inside: bool = False
+        self,
+        update: AccumulateOp,
+        loops: Sequence[ForOp],
+        axes: Sequence[int],
+        *,
+        is_read: bool = False,
+        inside: bool = False,
     ) -> Made:
         def make() -> Made:
             module, copy_of = self._copied()
             function = _function(module, self._name)
             given = [copy_of[op] for op in self._given]
             copies = [copy_of[loop] for loop in loops]
-            made = restrict_update(function, copy_of[update], copies, axes, given, inside=inside)
+            made = restrict_update(
+                function, copy_of[update], copies, axes, given, is_read=is_read, inside=inside
+            )
             return module, _with_rows_apart(made)
 
-        return self._known("update", [update, *loops], axes, inside, make)
+        return self._known("totals" if is_read else "update", [update, *loops], axes, inside, make)
+
+    # ---- running results ----------------------------------------------------------------------------
+
+    def _add_running(self, running: Running) -> None:
+        """Compute a running result in chunks, where it can be: the totals of chunks, then each from what is before it."""
+        update, store, along = running.update, running.store, running.axis
+        if not self._moves_with(update, running.loop, is_read=True):
+            return
+        try:
+            shape = self._shape_of_buffer(store.memref)
+            cut: dict[int, list[int]] = {}
+            for axis in range(len(shape)):
+                _, restricted = self._restricted_running(running, [axis])
+                cut |= self._axes_to_cut(restricted, "partial", 0, shape)
+            whole = [max(self._numbers(running.loop.lower)), min(self._numbers(running.loop.upper))]
+            if along not in cut or whole != [0, shape[along]]:
+                return
+            made = self._restricted_running(running, list(cut))
+            totals = self._totals(running, cut[along])
+        except NestorError:
+            return
+        (place,) = self._places_for("reduction", store)
+        self.steps.append(totals)
+        for k, before in enumerate(totals.makes):
+            self._chunks[before] = _chunks_of(cut[along]), *totals.chunks(k)
+            self._shapes[before] = shape[along], *totals.recipe.shapes[k]
+            self._dtypes[before] = totals.recipe.dtypes[k]
+        step = self._step(
+            made,
+            lambda: self._restricted_running(running, list(cut), inside=True),
+            [("partial", 0, axis) for axis in cut],
+            list(cut.values()),
+            list(cut),
+            [place],
+            [shape],
+            [_dtype(store.memref)],
+            carries=totals.makes,
+        )
+        self._given.append(store)
+        self.steps.append(step)
+        self._chunks[place], self._shapes[place] = step.chunks(0), shape
+        self._dtypes[place] = _dtype(store.memref)
+
+    def _totals(self, running: Running, ends: list[int]) -> Step:
+        """What is before each chunk of a running result: first nothing, then the totals of the chunks before it."""
+        update, loops = running.update, [running.loop]
+        shape = self._shape_of_buffer(update.memrefs[0])
+        axes = self._axes_of_partial(update, loops, shape, is_read=True)
+        dtypes = [_dtype(buffer) for buffer in update.memrefs]
+        made = self._restricted_update(update, loops, list(axes), is_read=True)
+        outs = sorted(_places_of(made[1], "partial"))
+        places = self._places_for("total", update)
+        return self._step(
+            made,
+            lambda: self._restricted_update(update, loops, list(axes), is_read=True, inside=True),
+            [("partial loop", 0, 0), *(("partial", 0, axis) for axis in axes)],
+            [[ends[0], *ends[:-1]], *axes.values()],
+            [None, *axes],
+            [places[k] for k in outs],
+            [shape] * len(outs),
+            [dtypes[k] for k in outs],
+            self._combining(update, dtypes),
+            is_running=True,
+        )
+
+    def _restricted_running(self, running: Running, axes: Sequence[int], *, inside: bool = False) -> Made:
+        from ....analysis.nest.sets.running import Running
+
+        def make() -> Made:
+            module, copy_of = self._copied()
+            function = _function(module, self._name)
+            given = [copy_of[op] for op in self._given]
+            update, loop, store = (copy_of[op] for op in (running.update, running.loop, running.store))
+            one = Running(update, loop, store, running.axis)
+            made = restrict_running(function, one, axes, given, inside=inside)
+            return module, _with_rows_apart(made)
+
+        return self._known("running", [running.store], axes, inside, make)
+
+    # ---- what restricted functions are made of ------------------------------------------------------
 
     def _known(
         self,
@@ -216,30 +333,28 @@ class Planner:
             raise found
         return found
 
-    def _shape_of_reduction(self, restricted: Restricted, update: AccumulateOp) -> tuple[int, ...]:
-        """The extents of what is reduced to, which are those of arguments."""
+    def _shape_of_buffer(self, buffer: Any) -> tuple[int, ...]:
+        """The extents of a buffer, which are those of arguments."""
         from ....analysis.nest.values.extent_keys import extent_key
 
-        buffer, known, found = update.memrefs[0], self._known_values(), []
-        for axis in range(_rank(update)):
+        known, found = self._known_values(), []
+        for axis in range(buffer.type.get_num_dims()):
             key = extent_key(buffer, axis)
             extent = key if isinstance(key, int) else known.get(key)
             if extent is None:
                 raise UnsupportedError(
-                    f"the extents of a reduction of '{self._name}' are not those of arguments"
+                    f"the extents of a buffer of '{self._name}' are not those of arguments"
                 )
             found.append(extent)
         return tuple(found)
 
     def _made_by_a_reduction(self, place: int) -> Place | None:
         """The source that is a result, where the buffer that is reduced to is that of the result."""
-        result, begin = self._function.args[place], 0
-        for update in self._given:
-            for k, buffer in enumerate(update.memrefs):
-                if buffer is result:
-                    return "reduction", begin + k
-            begin += len(update.memrefs)
-        return None
+        from ....analysis.nest.sets.restriction import buffers_of
+
+        result = self._function.args[place]
+        buffers = [buffer for op in self._given for buffer in buffers_of(op)]
+        return ("reduction", buffers.index(result)) if result in buffers else None
 
     def _known_values(self) -> dict[Any, int]:
         """The extents of arguments, and the scalars, by their keys."""
@@ -255,12 +370,12 @@ class Planner:
 
     def _iterations(self, restricted: Restricted, number: int, loop: ForOp) -> list[int]:
         """Where the iterations of a loop are cut, from the first to the last one: as the chunks of what moves with it."""
-        found = self._ends(restricted, Word("lo", "partial loop", 0, number))
+        found = self._ends(restricted, "partial loop", 0, number)
         if found is None:
             raise UnsupportedError(f"no input of '{self._name}' moves with a reduction")
         first, last = max(self._numbers(loop.lower)), min(self._numbers(loop.upper))
         cuts, shift, factor = found
-        inner = {-(-(end - shift) // factor) for end in cuts[1:-1]}
+        inner = {-((shift - end) // factor) for end in cuts[1:-1]}
         return [first, *sorted(end for end in inner if first < end < last), max(first, last)]
 
     def _numbers(self, bounds: AffineList) -> list[int]:
@@ -365,9 +480,23 @@ class Planner:
             if not isinstance(part, Part) or part.kind != "input":
                 continue
             for axis, chunks in enumerate(self._chunks[part.kind, part.place]):
-                if len(chunks) > 1 and axis not in part.axes:
-                    text = f"each chunk of a result needs all {len(chunks)} chunks of '{part.name}' along axis {axis}"
+                count = self._chunks_for_every_box(part, axis)
+                if count > 1:
+                    which = f"all {count}" if count == len(chunks) else f"{count} of {len(chunks)}"
+                    text = f"each chunk of a result needs {which} chunks of '{part.name}' along axis {axis}"
                     self.remarks += [] if text in self.remarks else [text]
+
+    def _chunks_for_every_box(self, part: Part, axis: int) -> int:
+        """Of how many chunks along an axis every box needs something."""
+        chunks = self._chunks[part.kind, part.place][axis]
+        if axis not in part.axes:
+            return len(chunks)
+        words = [word for limit in part.axes[axis] for word, _ in limit.factors]
+        if any(isinstance(word, Word) and word.kind in ("lo", "hi") for word in words):
+            return 1
+        first, last = (self.bound(one, {}) for one in part.axes[axis])
+        ends = [0, *np.cumsum(chunks).tolist()]
+        return sum(low < last and high > first for low, high in pairwise(ends))
 
     def _restricted(self, places: Sequence[int], axes: Sequence[int], *, inside: bool = False) -> Made:
         def make() -> Made:
@@ -386,20 +515,23 @@ class Planner:
         """Where boxes begin and end along the axes that sources in several chunks move along."""
         found = {}
         for axis, extent in enumerate(shape):
-            ends = self._ends(restricted, Word("lo", kind, place, axis))
+            ends = self._ends(restricted, kind, place, axis)
             if ends is None or extent == 0:
                 continue
             cuts, shift, factor = ends
             if (cuts[-1], factor) == (extent, 1):
                 shift = 0
-            inner = {max(0, min(extent, -(-(end - shift) // factor))) for end in cuts[1:-1]}
-            if factor < 0:
-                inner = {extent - end for end in inner}
+            inner = {max(0, min(extent, -((shift - end) // factor))) for end in cuts[1:-1]}
             found[axis] = sorted({0, extent, *inner})
         return {axis: ends for axis, ends in found.items() if len(ends) > 2}
 
-    def _ends(self, restricted: Restricted, low: Word) -> tuple[list[int], int, int] | None:
-        """Where the chunks begin of the source that moves with a box, its distance, and its step; None where none does."""
+    def _ends(
+        self, restricted: Restricted, kind: str, place: int, axis: int
+    ) -> tuple[list[int], int, int] | None:
+        """Where the chunks begin of the source that moves with a box, its distance, and its step; None where none does.
+
+        The step is negative where the source goes the other way: it begins where the box ends."""
+        low, high = Word("lo", kind, place, axis), Word("hi", kind, place, axis)
         best = None
         for part in restricted.arguments:
             if not isinstance(part, Part) or part.kind not in ("input", "reduction"):
@@ -407,12 +539,13 @@ class Planner:
             for axis, (lower, _) in part.axes.items():
                 factors = dict(lower.factors)
                 source = part.kind, part.place
-                if low not in factors or factors[low] <= 0 or not self._is_cut(source, axis):
+                factor = factors.pop(low, 0) or factors.pop(high, 0)
+                is_followed = factor > 0 if low in dict(lower.factors) else factor < 0
+                if not is_followed or not self._is_cut(source, axis):
                     continue
-                factor = factors.pop(low)
                 ends = [0, *np.cumsum(self._chunks[source][axis]).tolist()]
                 shift = lower.constant + sum(n * self.value(word, {}) for word, n in factors.items())
-                rank = (factor == 1 and shift == 0, factor == 1, len(ends))
+                rank = (factor == 1 and shift == 0, factor == 1, factor == -1, len(ends))
                 if best is None or rank > best[0]:
                     best = rank, (ends, shift, factor)
         return None if best is None else best[1]
@@ -430,16 +563,19 @@ class Planner:
         shapes: Sequence[tuple[int, ...]],
         dtypes: Sequence[np.dtype],
         combine: ChunkProgram | None = None,
+        carries: Sequence[Place] = (),
+        *,
+        is_running: bool = False,
     ) -> Step:
         """The step whose boxes are along cuts, of which each has the words of an array and an axis, or of a loop."""
-        sources = [(part.kind, part.place) for part in _parts_of(made[1])]
-        any_box = self._box_program(made, words, sources, makes, dtypes)
+        sources = [_source_of(part, carries) for part in _parts_of(made[1])]
+        any_box = self._box_program(made, words, sources, makes, dtypes, carries)
         inner, inside = None, tuple((one[0], one[-1]) for one in cuts)
         try:
             simpler = make_inner()
             ranges = self._inside(simpler[1], words, cuts)
             if ranges != list(inside) and all(low < high for low, high in ranges):
-                inner = self._box_program(simpler, words, sources, makes, dtypes)
+                inner = self._box_program(simpler, words, sources, makes, dtypes, carries)
                 inside = tuple(ranges)
         except NestorError:
             inner = None
@@ -455,6 +591,7 @@ class Planner:
                 for place in sources
             ),
             combine,
+            is_running,
         )
         return Step(recipe, list(makes), sources)
 
@@ -480,6 +617,7 @@ class Planner:
         sources: Sequence[Place],
         makes: Sequence[Place],
         dtypes: Sequence[np.dtype],
+        carries: Sequence[Place],
     ) -> BoxProgram:
         module, restricted = made
         cut_of = {
@@ -488,7 +626,7 @@ class Planner:
             for number, end in enumerate(("lo", "hi"))
         }
         parts = _parts_of(restricted)
-        number_of = {(part.kind, part.place): k for k, part in enumerate(parts)}
+        number_of = {(part.kind, part.place, part.number): k for k, part in enumerate(parts)}
         arguments: list[Linear | First | tuple[Any] | None] = []
         for one in restricted.arguments:
             if isinstance(one, Part):
@@ -496,26 +634,28 @@ class Planner:
             elif isinstance(one, int):
                 arguments.append((self._scalars[one],))
             elif one.kind == "first":
-                arguments.append(First(number_of[one.of, one.place], one.axis))
+                arguments.append(First(number_of[one.of, one.place, one.number], one.axis))
             else:
                 arguments.append(self._linear(WordBound(((one, 1),), 0), cut_of))
-        forms = tuple(self._form(part, cut_of) for part in parts)
-        kind = "partial" if makes[0][0] == "reduction" else "result"
+        forms = tuple(self._form(part, cut_of, _source_of(part, carries)) for part in parts)
+        kind = "result" if makes[0][0] == "result" else "partial"
         places = _places_of(restricted, kind)
         results = {places[k]: dtype for k, dtype in zip(sorted(places), dtypes, strict=True)}
-        takes = tuple(sources.index((part.kind, part.place)) for part in parts)
+        takes = tuple(
+            tuple(k for k, one in enumerate(sources) if one == _source_of(part, carries)) for part in parts
+        )
         program = chunk_program(module, self._name, results, self._machine)
         return BoxProgram(program, tuple(arguments), forms, takes)
 
-    def _form(self, part: Part, cut_of: Mapping[Word, tuple[int, int]]) -> PartForm:
-        shape = self._shapes[part.kind, part.place]
+    def _form(self, part: Part, cut_of: Mapping[Word, tuple[int, int]], source: Place) -> PartForm:
+        shape = self._shapes[source]
         axes = [
             (self._linear(part.axes[axis][0], cut_of), self._linear(part.axes[axis][1], cut_of))
             if axis in part.axes
             else None
             for axis in range(len(shape))
         ]
-        return PartForm(shape, str(self._dtypes[part.kind, part.place]), tuple(axes))
+        return PartForm(shape, str(self._dtypes[source]), tuple(axes))
 
     def _linear(self, bound: WordBound, cut_of: Mapping[Word, tuple[int, int]]) -> Linear:
         terms: list[tuple[int, int, int]] = []
@@ -578,8 +718,19 @@ def _places_of(restricted: Restricted, kind: str) -> dict[int, int]:
 def _parts_of(restricted: Restricted) -> list[Part]:
     """The parts of sources among the arguments, in order."""
     return [
-        one for one in restricted.arguments if isinstance(one, Part) and one.kind in ("input", "reduction")
+        one
+        for one in restricted.arguments
+        if isinstance(one, Part) and one.kind in ("input", "reduction", "carry")
     ]
+
+
+def _source_of(part: Part, carries: Sequence[Place]) -> Place:
+    """The source of a part; of what a running result begins with, one of `carries`."""
+    return carries[part.place] if part.kind == "carry" else (part.kind, part.place)
+
+
+def _chunks_of(ends: Sequence[int]) -> tuple[int, ...]:
+    return tuple(high - low for low, high in pairwise(ends))
 
 
 def _with_rows_apart(restricted: Restricted) -> Restricted:

@@ -46,6 +46,9 @@ So does a nest that checks its own indices and does nothing but update and store
 Where they stay, `y[idx] = v` above all, the pass that asks whether any is outside goes: a nest of checks alone is one
 that kernels run in parallel, and what comes after waits for it; one that says no more than an earlier one goes. Indices that
 are counted (`np.arange(n)`) are no longer looked up.
+
+With `in-order` the check is a `nest.index`, at which the nest stops: for a CPU, where what is computed in chunks checks what
+it looks up and nothing more; which of several fails first is left open. Checks that stay are left as they were.
 """
 
 from __future__ import annotations
@@ -90,11 +93,12 @@ from ....dialects.nest import (
     StoreOp,
     YieldOp,
 )
+from ....dialects.nest.common import INDEX
 from ....dialects.remarks import remark
 from ..rewrite.loops import materialise, replace_index
 
 
-def sink_checks(function: FuncOp) -> None:
+def sink_checks(function: FuncOp, in_order: bool = False) -> None:
     """Let the nests of a function that use indices check them; the checks for which that is not legal get simpler."""
     checks = [
         found
@@ -112,12 +116,14 @@ def sink_checks(function: FuncOp) -> None:
         if any(_says_as_much(other, check) for other in kept):
             _drop(check)
             continue
-        if (reason := why_not_sink_check(check, function)) is None:
+        if (reason := why_not_sink_check(check, function, in_order)) is None:
             for user in lookups(check, function):
-                _look_up(user, check)
+                _look_up(user, check, in_order)
             _drop(check)
             continue
         kept.append(check)
+        if in_order:
+            continue
         remark(
             check.nest,
             f'the indices into "{check.index.array.data}" are checked by a kernel of their own: {reason}',
@@ -125,7 +131,7 @@ def sink_checks(function: FuncOp) -> None:
         check.nest.detach()
         check.branch.parent.insert_op_before(check.nest, check.branch)  # pyright: ignore[reportOptionalMemberAccess]
         _drop(check)
-    for nest in [op for op in function.body.block.ops if isinstance(op, ForOp)]:
+    for nest in [] if in_order else [op for op in function.body.block.ops if isinstance(op, ForOp)]:
         if why_not_look_up_own(nest, function) is None:
             for index in [op for op in nest.walk() if isinstance(op, IndexOp)]:
                 _look_up_own(index)
@@ -151,8 +157,9 @@ def _says_as_much(earlier: HoistedCheck, check: HoistedCheck) -> bool:
 # ---- legality ----------------------------------------------------------------------------------------
 
 
-def why_not_sink_check(check: HoistedCheck, function: FuncOp) -> str | None:
-    """Why the nests that use the indices cannot check them; None when they can."""
+def why_not_sink_check(check: HoistedCheck, function: FuncOp, in_order: bool = False) -> str | None:
+    """Why the nests that use the indices cannot check them; None when they can. With `in_order`, which fails first, and
+    whether an index fails that nobody looks up, is left open."""
     block = check.branch.parent
     if block is None or block is not function.body.block:
         return "it is in a loop or branch"
@@ -165,6 +172,8 @@ def why_not_sink_check(check: HoistedCheck, function: FuncOp) -> str | None:
     users = lookups(check, function)
     if has_other_use(check, users):
         return "they are used in another way as well"
+    if in_order and users:
+        return None
     first = next((user for user in users if _covers(user, check, function)), None)
     if first is None:
         return "no nest that uses them is known to look at all of them"
@@ -387,13 +396,20 @@ def _erase_unread(alloc: AllocOp) -> None:
 # ---- doing it ----------------------------------------------------------------------------------------
 
 
-def _look_up(user: Operation, check: HoistedCheck) -> None:
+def _look_up(user: Operation, check: HoistedCheck, in_order: bool) -> None:
     """Let `user`, which makes an index, check it."""
     if isinstance(user, LookupOp):
         return
     value = value_looked_up(user)
     assert value is not None and user.parent is not None
-    op = LookupOp(value, check.extent, check.index.array.data, check.index.axis.value.data)
+    array, axis = check.index.array.data, check.index.axis.value.data
+    if in_order:
+        cast = arith.IndexCastOp(value, INDEX)
+        cast.location = check.index.location
+        user.parent.insert_op_before(cast, user)
+        op = IndexOp(AffineList.of(cast.result), check.index.extent, array, axis)
+    else:
+        op = LookupOp(value, check.extent, array, axis)
     op.location = check.index.location
     user.parent.insert_op_before(op, user)
     result = user.results[0]
@@ -464,7 +480,8 @@ class NestSinkChecksPass(ModulePass):
     name = "nest-sink-checks"
 
     func: str | None = None
+    in_order: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in functions(op, self.func):
-            sink_checks(function)
+            sink_checks(function, self.in_order)

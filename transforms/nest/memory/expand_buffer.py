@@ -25,6 +25,8 @@ before the loop, when the loop is bound, and when one between it and the buffer 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
@@ -38,15 +40,20 @@ from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, AllocOp, ForOp
 from ..rewrite.loops import materialise, simplify_bounds
-from ..rewrite.reshaping import extents_of, reshape, why_not_reshape
+from ..rewrite.reshaping import extents_of, reshape_together, why_not_reshape
 from .hoist_alloc import sizes_before, why_not_known
 from .sink_alloc import space_of
 
 
 def why_not_expand_buffer(
-    alloc: AllocOp | SSAValue, loop: ForOp, dependences: Dependences | None = None
+    alloc: AllocOp | SSAValue,
+    loop: ForOp,
+    dependences: Dependences | None = None,
+    together: Sequence[AllocOp] = (),
 ) -> NestorError | None:
-    """The diagnostic that refuses to give each iteration a part of the buffer, None when it is legal."""
+    """The diagnostic that refuses to give each iteration a part of the buffer, None when it is legal.
+
+    `together`: others that get the same, which reductions may update together with this one."""
 
     def refuse(reason: str, hint: str | None = None, notes=(), at: Operation | None = None) -> NestorError:
         action = f'expand the buffer "{name_of(alloc)}" over the loop "{loop.label}"'
@@ -56,7 +63,7 @@ def why_not_expand_buffer(
     if (refusal := why_not_of_function(alloc, refuse)) is not None:
         return refusal
     assert isinstance(alloc, AllocOp) and isinstance(alloc.memref.type, MemRefType)
-    if (refusal := why_not_reshape(alloc, refuse)) is not None:
+    if (refusal := why_not_reshape(alloc, refuse, together)) is not None:
         return refusal
     if loop.kind in BIND_AXES:
         return refuse(
@@ -95,19 +102,33 @@ def expand_buffer(alloc: AllocOp | SSAValue, loop: ForOp, dependences: Dependenc
 
     Raises the diagnostic of `why_not_expand_buffer`.
     """
-    if (refusal := why_not_expand_buffer(alloc, loop, dependences)) is not None:
-        raise refusal
-    assert isinstance(alloc, AllocOp) and loop.parent is not None
+    return expand_buffers([alloc], loop, dependences)[0]
+
+
+def expand_buffers(
+    allocs: Sequence[AllocOp | SSAValue], loop: ForOp, dependences: Dependences | None = None
+) -> list[AllocOp]:
+    """Give each iteration of `loop` a part of each buffer; the new allocations, before the loop.
+
+    Raises the diagnostic of `why_not_expand_buffer`.
+    """
+    buffers = [alloc for alloc in allocs if isinstance(alloc, AllocOp)]
+    for alloc in allocs:
+        if (refusal := why_not_expand_buffer(alloc, loop, dependences, buffers)) is not None:
+            raise refusal
+    assert loop.parent is not None
     simplify_bounds(loop)
-    sizes, iterations = sizes_before(alloc.sizes, loop), _iterations(loop)
-    alloc.detach()
-    alloc.operands = sizes
-    loop.parent.insert_op_before(alloc, loop)
+    sizes = [sizes_before(alloc.sizes, loop) for alloc in buffers]
+    iterations = _iterations(loop)
+    for alloc, before in zip(buffers, sizes, strict=True):
+        alloc.detach()
+        alloc.operands = before
+        loop.parent.insert_op_before(alloc, loop)
     number = AffineList.of(loop.iv).minus(loop.lower)
     if loop.step_value != 1:
         number = number.divided(AffineBinaryOpKind.FloorDiv, loop.step_value)
-    extents = [iterations, *extents_of(alloc)]
-    return reshape(alloc, extents, lambda indices: number.concat(indices).canonical())
+    extents = [[iterations, *extents_of(alloc)] for alloc in buffers]
+    return reshape_together(buffers, extents, lambda indices: number.concat(indices).canonical())
 
 
 def _iterations(loop: ForOp) -> AffineList:

@@ -27,7 +27,8 @@ what changes are the bounds of loops, the indices of buffers and their extents. 
 is that part, from the index `first` on; extents of the whole are arguments. Statements that the box does not need are
 gone, and so are other results. With `reductions=i` the reductions that loops of this name make are complete: their
 buffers are arguments. With `update=i` in place of a result the function makes the updates of the reduction over the loop `i`
-in the iterations `lo` to `hi`, from its neutral value on. With
+in the iterations `lo` to `hi`, from its neutral value on. With `running=i` it makes a box of the results so far of the
+reduction over `i`, from what is before the box on, an argument. With
 `inside` it is for boxes for which no loop that moves with them ends where it does for the whole (here from 0 to
 `x_extent - 2`): these bounds are gone, as are statements that only boxes at borders need. With `from-zero` loops over
 a box run from 0 to its extent (box_loops.py).
@@ -41,6 +42,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import NamedTuple
 
 from xdsl.context import Context
@@ -59,6 +61,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.traits import is_side_effect_free
 
 from ....analysis.nest.kernels.combiners import identities
 from ....analysis.nest.loop_structure import enclosing_loops, find_loop, functions
@@ -70,15 +73,19 @@ from ....analysis.nest.sets.restriction import (
     Edge,
     Limit,
     Limits,
+    Made,
     Restriction,
+    buffers_of,
     restriction_of,
+    restriction_of_running,
     restriction_to,
 )
+from ....analysis.nest.sets.running import Running, running_results
 from ....analysis.nest.values.extent_keys import extent_key, value_key
 from ....dialects.affine import AffineList, constant_of
 from ....dialects.attributes import DIMS, ROLE
 from ....dialects.diagnostic import fail
-from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, PrefetchOp, StoreOp
+from ....dialects.nest import AccumulateOp, AllocOp, ForOp, IndexOp, LoadOp, PrefetchOp, StoreOp
 from ....dialects.nest.common import INDEX
 from ..cleanup.eliminate_dead import eliminate_dead
 from ..rewrite.loops import replace_index, simplify_bounds
@@ -90,12 +97,13 @@ from .box_loops import Box, run_from_zero
 class Word(NamedTuple):
     """What an index argument says, of a numbered array of the whole function: the `lo` or `hi` of a box along an axis, the
     index that a part begins at (`first`), or the `extent` of the whole. The kind of the array is that of its `Part`; of
-    "partial loop", `lo` and `hi` are iterations of a numbered loop."""
+    "partial loop", `lo` and `hi` are iterations of a numbered loop. `number`: of which part, where an array has several."""
 
     kind: str
     of: str
     place: int
     axis: int
+    number: int = 0
 
 
 @dataclass(frozen=True)
@@ -111,13 +119,16 @@ class Part:
     """An array argument: what it is a part of, and from where to where (exclusive, as far as there is that much).
 
     `kind`: "input" and "result" are arguments of the whole function, with their numbers; "reduction" is a buffer of those
-    that are complete (or, as "partial", of the one that is made), numbered in their order.
+    that are complete (or, as "partial", of the one that is made), numbered in their order; "carry" what a running result
+    begins with, by the buffers of its reduction: along axis 0 one for each element, of which a box takes that at `lo`.
+    `number` tells apart the parts of one array: `x[i] + x[n - i]` reads two.
     """
 
     kind: str
     place: int
     name: str
     axes: dict[int, tuple[WordBound, WordBound]] = field(default_factory=dict)
+    number: int = 0
 
 
 @dataclass(eq=False)
@@ -146,7 +157,7 @@ def restrict(
     function: FuncOp,
     results: Sequence[SSAValue],
     axes: Sequence[int],
-    given: Sequence[AccumulateOp] = (),
+    given: Sequence[Made] = (),
     *,
     inside: bool = False,
 ) -> Restricted:
@@ -168,16 +179,34 @@ def restrict_update(
     update: AccumulateOp,
     loops: Sequence[ForOp],
     axes: Sequence[int] = (),
-    given: Sequence[AccumulateOp] = (),
+    given: Sequence[Made] = (),
     *,
+    is_read: bool = False,
     inside: bool = False,
 ) -> Restricted:
     """Restrict a function, in place, to the updates of a reduction in the iterations `lo` to `hi` of loops (none: to all of
-    them), and to boxes of what it reduces to along `axes`."""
+    them), and to boxes of what it reduces to along `axes`. `is_read`: others may read what it has so far."""
     made = _Rewriter(function, given)
     made.cuts = [_Cut("partial loop", 0, k, of_loop=True) for k in range(len(loops))]
     made.cuts += [_Cut("partial", 0, axis) for axis in axes]
-    plan = restriction_of(function, update, loops, axes, given, inside=inside)
+    plan = restriction_of(function, update, loops, axes, given, is_read=is_read, inside=inside)
+    return made.restricted(_or_refuse(function, plan))
+
+
+def restrict_running(
+    function: FuncOp,
+    running: Running,
+    axes: Sequence[int],
+    given: Sequence[Made] = (),
+    *,
+    inside: bool = False,
+) -> Restricted:
+    """Restrict a function, in place, to boxes along `axes` of the buffer of a running result. Along its own axis a box
+    begins with what is before it, arguments ("carry") in place of the neutral values."""
+    made = _Rewriter(function, given)
+    made.cuts = [_Cut("partial", 0, axis) for axis in axes]
+    made.along = running.axis
+    plan = restriction_of_running(function, running, axes, given, inside=inside)
     return made.restricted(_or_refuse(function, plan))
 
 
@@ -215,17 +244,21 @@ class _Cut(NamedTuple):
 class _Rewriter:
     """Restricts a function, and remembers what its arguments are."""
 
-    def __init__(self, function: FuncOp, given: Sequence[AccumulateOp]):
+    def __init__(self, function: FuncOp, given: Sequence[Made]):
         self._function = function
         self._block = function.body.block
-        self._given = {buffer: k for k, buffer in enumerate(b for op in given for b in op.memrefs)}
+        self._given = {buffer: k for k, buffer in enumerate(b for op in given for b in buffers_of(op))}
         self._words: dict[Word, SSAValue] = {}
         self.roles: dict[SSAValue, Part | Word | int] = {}
         self._attributes: dict[SSAValue, dict[str, Attribute]] = {}
         self._copies: set[Operation] = set()
+        self._stands: dict[Hashable, Word | int] = {}
+        """What keys stand for, as it was before arguments became parts."""
         self.targets: list[SSAValue] = []
         """The results that are restricted; none for a reduction."""
         self.cuts: list[_Cut] = []
+        self.along = 0
+        """The axis that a running result goes along."""
         for k, argument in enumerate(function.args):
             self._attributes[argument] = _attributes_of(function, k)
             kind = "result" if ROLE in self._attributes[argument] else "input"
@@ -238,6 +271,9 @@ class _Rewriter:
         for cut in self.cuts:
             for end in (LO, HI):
                 self._word(cut.word(end))
+        self._stands = {key: self._key_word(key) for key in _keys(plan)}
+        for buffer, parts in plan.parts.items():
+            plan.windows[buffer] = parts[0].axes
         kept = {a for a in self._function.args if a in plan.windows or a in self.targets}
         self._free_extents(plan, kept)
         inside = [
@@ -249,10 +285,15 @@ class _Rewriter:
         for loop, limits in plan.loops.items():
             loop.set_bounds(*self._within(loop, limits, loop in plan.moved))
         self._take_reductions(plan)
+        self._take_carries(plan)
         self._give_out(plan)
+        self._take_apart(plan)
         moved: set[Operation] = set()
         for buffer, axes in list(plan.windows.items()):
             self._give_part(buffer, axes, moved)
+        for part in [role for role in self.roles.values() if isinstance(role, Part) and role.kind == "carry"]:
+            low = Word(LO, "partial", 0, self.along)
+            part.axes = {0: (WordBound(((low, 1),), 0), WordBound(((low, 1),), 1)), **part.axes}
         self._start(plan)
         eliminate_dead(self._function)
         self._check_loads(plan)
@@ -278,6 +319,8 @@ class _Rewriter:
 
     def _key_word(self, key: Hashable) -> Word | int:
         """What a key of a limit stands for: a word, or the number of a scalar argument."""
+        if key in self._stands:
+            return self._stands[key]
         if isinstance(key, Edge):
             return self.cuts[key.cut].word(key.end)
         if isinstance(key, SSAValue):
@@ -373,10 +416,14 @@ class _Rewriter:
     # ---- statements and buffers ---------------------------------------------------------------------
 
     def _drop_statements(self, plan: Restriction) -> None:
+        """Drop what the box does not need, with the checks of indices that nobody else looks up."""
         for op in [op for op in self._function.walk() if isinstance(op, Statement)]:
             if op not in plan.statements:
+                checks = _checks_for(op)
                 op.detach()
                 op.erase()
+                for check in checks:
+                    _erase_unread(check)
 
     def _take_reductions(self, plan: Restriction) -> None:
         """The buffers of reductions that are complete become arguments."""
@@ -389,24 +436,66 @@ class _Rewriter:
             assert isinstance(buffer.owner, AllocOp)
             argument = self._argument(buffer, Part("reduction", place, buffer.owner.label.data))
             plan.windows[argument] = plan.windows.pop(buffer)
+            if buffer in plan.parts:
+                plan.parts[argument] = plan.parts.pop(buffer)
+
+    def _take_apart(self, plan: Restriction) -> None:
+        """An argument for each further part of an input."""
+        for buffer, parts in plan.parts.items():
+            for number, window in enumerate(parts[1:], start=1):
+                part = self.part_of(buffer)
+                made = self._block.insert_arg(buffer.type, len(self._block.args))
+                made.name_hint = part.name
+                self.roles[made] = Part(part.kind, part.place, part.name, number=number)
+                self._attributes[made] = dict(self._attributes[buffer])
+                plan.windows[made] = window.axes
+                for op in window.readers:
+                    op.operands = [made if value is buffer else value for value in op.operands]
+        self._sign()
+
+    def _take_carries(self, plan: Restriction) -> None:
+        """What a running result begins with is read from arguments: of an array with that for each of its elements, the one
+        at which the box begins."""
+        for place, (buffer, stores) in enumerate(plan.carried.items()):
+            alloc = buffer.owner
+            assert isinstance(alloc, AllocOp)
+            part = Part("carry", place, f"{alloc.label.data}_before")
+            argument = self._argument_like(alloc, part, leading=(1,))
+            plan.windows[argument] = {axis + 1: one for axis, one in plan.windows[buffer].items()}
+            for store in stores:
+                assert store.parent is not None
+                load = LoadOp(argument, AffineList.of(0, *store.indices))
+                load.location = store.location
+                store.parent.insert_op_before(load, store)
+                store.operands = [load.result, *store.operands[1:]]
+                self._copies.add(load)
+
+    def _argument_like(
+        self, alloc: AllocOp, part: Part, role: str | None = None, leading: tuple[int, ...] = ()
+    ) -> SSAValue:
+        """A new argument that is like a buffer which the function makes, with some more axes before the others."""
+        attributes: dict[str, Attribute] = {} if role is None else {ROLE: StringAttr(role)}
+        keys, type_ = [value_key(size) for size in alloc.sizes], alloc.memref.type
+        shape = [*leading, *type_.get_shape()]
+        if DYNAMIC_INDEX in shape and all(isinstance(key, str) for key in keys):
+            names = map(str, keys)
+            attributes[DIMS] = ArrayAttr(
+                [
+                    StringAttr(next(names)) if extent == DYNAMIC_INDEX else IntegerAttr(extent, i64)
+                    for extent in shape
+                ]
+            )
+        made = MemRefType(type_.element_type, shape, memory_space=type_.memory_space)
+        argument = self._block.insert_arg(made if leading else type_, len(self._block.args))
+        argument.name_hint = part.name
+        self.roles[argument], self._attributes[argument] = part, attributes
+        return argument
 
     def _argument(self, buffer: SSAValue, part: Part, role: str | None = None) -> SSAValue:
         """A new argument in place of a buffer that the function makes."""
         alloc = buffer.owner
         assert isinstance(alloc, AllocOp)
-        attributes: dict[str, Attribute] = {} if role is None else {ROLE: StringAttr(role)}
-        keys = [value_key(size) for size in alloc.sizes]
-        if DYNAMIC_INDEX in alloc.memref.type.get_shape() and all(isinstance(key, str) for key in keys):
-            names = map(str, keys)
-            attributes[DIMS] = ArrayAttr(
-                [
-                    StringAttr(next(names)) if extent == DYNAMIC_INDEX else IntegerAttr(extent, i64)
-                    for extent in alloc.memref.type.get_shape()
-                ]
-            )
-        argument = self._block.insert_arg(alloc.memref.type, len(self._block.args))
-        argument.name_hint = part.name
-        self.roles[argument], self._attributes[argument] = part, attributes
+        argument = self._argument_like(alloc, part, role)
         for op in [use.operation for use in alloc.memref.uses]:
             if isinstance(op, memref.DimOp) and (axis := constant_of(op.index)) is not None:
                 replace_index(op.result, self._extent(buffer, axis))
@@ -448,7 +537,8 @@ class _Rewriter:
         """An input is a part of the caller's, which says where it begins."""
         part = self.part_of(buffer)
         firsts = {
-            axis: AffineList.of(self._word(Word("first", part.kind, part.place, axis))) for axis in axes
+            axis: AffineList.of(self._word(Word("first", part.kind, part.place, axis, part.number)))
+            for axis in axes
         }
         _move(buffer, firsts, moved)
         for axis, limits in axes.items():
@@ -592,12 +682,23 @@ class _Rewriter:
         if isinstance(dims, ArrayAttr):
             names = list(dims.data)
             for axis in axes:
-                names[axis] = StringAttr(f"{new.name_hint}_{axis}.part")
+                names[axis] = StringAttr(self._fresh(f"{new.name_hint}_{axis}.part"))
             attributes[DIMS] = ArrayAttr(names)
         self._attributes[new] = attributes
         buffer.replace_all_uses_with(new)
         self._erase(buffer)
         return new
+
+    def _fresh(self, name: str) -> str:
+        """A name of an extent that no argument has: parts of equal names are not as long as each other."""
+        taken = {
+            one.data
+            for attributes in self._attributes.values()
+            if isinstance(dims := attributes.get(DIMS), ArrayAttr)
+            for one in dims.data
+            if isinstance(one, StringAttr)
+        }
+        return name if name not in taken else next(n for k in count(1) if (n := f"{name}.{k}") not in taken)
 
     def _sign(self) -> None:
         args = list(self._block.args)
@@ -627,6 +728,34 @@ class _Loops:
                 outer.insert_op_before(op, self.before)
 
 
+def _checks_for(op: Operation) -> list[IndexOp]:
+    """The checked indices that an operation uses, through what is computed of them and loaded at them."""
+    todo, seen, found = list(op.operands), set[SSAValue](), list[IndexOp]()
+    while todo:
+        value = todo.pop()
+        owner = value.owner
+        if value in seen or not isinstance(owner, Operation) or isinstance(owner, AllocOp):
+            continue
+        seen.add(value)
+        if isinstance(owner, IndexOp):
+            found.append(owner)
+        todo += owner.operands
+    return found
+
+
+def _erase_unread(check: IndexOp) -> None:
+    """Erase a checked index that only operations use whose results nobody uses, and these."""
+    users = [use.operation for use in check.result.uses]
+    for user in users:
+        if any(result.uses for result in user.results) or isinstance(user, Statement):
+            return
+        if not isinstance(user, LoadOp) and not is_side_effect_free(user):
+            return
+    for op in (*dict.fromkeys(users), check):
+        op.detach()
+        op.erase()
+
+
 def _move(buffer: SSAValue, starts: dict[int, AffineList], moved: set[Operation]) -> None:
     """The indices of accesses less where a part begins. Buffers that are reduced together have one access: it moves once."""
     for op in dict.fromkeys(use.operation for use in buffer.uses):
@@ -637,6 +766,16 @@ def _move(buffer: SSAValue, starts: dict[int, AffineList], moved: set[Operation]
             op.indices[k].minus(starts[k]) if k in starts else op.indices[k] for k in range(len(op.indices))
         ]
         op.set_indices(AffineList.of(*indices).canonical())
+
+
+def _keys(plan: Restriction) -> Iterator[Hashable]:
+    """The keys of all limits."""
+    limits = [one for loops in plan.loops.values() for one in loops]
+    limits += [one for axes in plan.windows.values() for one in axes.values()]
+    limits += [one for parts in plan.parts.values() for window in parts for one in window.axes.values()]
+    for one in limits:
+        for limit in (one.lower, one.upper):
+            yield from () if limit is None else (key for key, _ in limit.factors)
 
 
 def _attributes_of(function: FuncOp, place: int) -> dict[str, Attribute]:
@@ -655,6 +794,7 @@ class NestRestrictPass(ModulePass):
     result: str | None = None
     axis: tuple[int, ...] = ()
     update: str | None = None
+    running: str | None = None
     reductions: tuple[str, ...] = ()
     inside: bool = False
     from_zero: bool = False
@@ -666,6 +806,9 @@ class NestRestrictPass(ModulePass):
             if self.update is not None:
                 update, loop = _reduction(function, self.update)
                 made = restrict_update(function, update, [loop], self.axis, given, inside=self.inside)
+            elif self.running is not None:
+                running = _running(function, self.running)
+                made = restrict_running(function, running, self.axis, given, inside=self.inside)
             else:
                 result = _result(function, self.result)
                 made = restrict(function, [result], self._axes(function, result), given, inside=self.inside)
@@ -695,6 +838,18 @@ def _reduction(function: FuncOp, name: str) -> tuple[AccumulateOp, ForOp]:
             loop, f'the loop "{name}" makes {len(updates) or "no"} reductions', hint="name one that makes one"
         )
     return updates[0], loop
+
+
+def _running(function: FuncOp, name: str) -> Running:
+    """The running result along a loop."""
+    update, loop = _reduction(function, name)
+    if len(found := running_results(update)) != 1:
+        raise fail(
+            loop,
+            f'the loop "{name}" stores {len(found) or "no"} results so far',
+            hint="name one that stores one",
+        )
+    return found[0]
 
 
 def _result(function: FuncOp, name: str | None) -> SSAValue:

@@ -42,18 +42,25 @@ from xdsl.passes import ModulePass
 from ....analysis.nest.loop_structure import enclosing_loops, functions, is_inside
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp
 from ..loops.distribute import distribute, pieces_of, why_not_distribute
-from ..memory.expand_buffer import expand_buffer, why_not_expand_buffer
+from ..memory.expand_buffer import expand_buffers, why_not_expand_buffer
 
 
 def separate_reductions(function: FuncOp) -> None:
     """Give reductions in loops nests of their own, in place."""
     for update in [op for op in function.walk() if isinstance(op, AccumulateOp)]:
-        for alloc in [buffer.owner for buffer in update.memrefs if isinstance(buffer.owner, AllocOp)]:
-            made: AllocOp | None = alloc
-            while made is not None and (loops := enclosing_loops(made)):
-                refused = why_not_expand_buffer(made, loops[-1]) is not None
-                made = None if refused else expand_buffer(made, loops[-1])
+        while made := _makers_in_a_loop(update):
+            loop = enclosing_loops(made[0])[-1]
+            if any(why_not_expand_buffer(alloc, loop, together=made) for alloc in made):
+                break
+            expand_buffers(made, loop)
         _make_nest(update)
+
+
+def _makers_in_a_loop(update: AccumulateOp) -> list[AllocOp]:
+    """What makes the buffers of a reduction, where that is in one loop for all of them."""
+    makers = [buffer.owner for buffer in update.memrefs if isinstance(buffer.owner, AllocOp)]
+    loops = {enclosing_loops(alloc)[-1] if enclosing_loops(alloc) else None for alloc in makers}
+    return makers if len(makers) == len(update.memrefs) and len(loops) == 1 and None not in loops else []
 
 
 def _make_nest(update: AccumulateOp) -> None:

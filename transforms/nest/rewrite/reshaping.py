@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, NoneAttr
+from xdsl.ir import Operation
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineExpr
 
 from ....analysis.nest.loop_structure import enclosing_loops
@@ -23,8 +24,9 @@ from .sizes import reallocate, replace
 Accessing = LoadOp | StoreOp | AccumulateOp
 
 
-def why_not_reshape(alloc: AllocOp, refuse: Refuse) -> NestorError | None:
-    """The refusal of a buffer whose accesses cannot all be given other indices."""
+def why_not_reshape(alloc: AllocOp, refuse: Refuse, together: Sequence[AllocOp] = ()) -> NestorError | None:
+    """The refusal of a buffer whose accesses cannot all be given other indices, where those of others get the same ones."""
+    changed = {alloc.memref, *(other.memref for other in together)}
     assert isinstance(alloc.memref.type, MemRefType)
     if not isinstance(alloc.memref.type.layout, NoneAttr):
         return refuse("it has strides of its own")
@@ -34,7 +36,7 @@ def why_not_reshape(alloc: AllocOp, refuse: Refuse) -> NestorError | None:
         op = use.operation
         if isinstance(op, memref.DimOp) and constant_of(op.index) is None:
             return refuse("the extent of an axis that is not constant is asked for", notes=[(op, "here")])
-        if isinstance(op, AccumulateOp) and len(op.memrefs) > 1:
+        if isinstance(op, AccumulateOp) and not changed.issuperset(op.memrefs):
             return refuse(
                 "a reduction updates it together with another buffer, at the same indices",
                 notes=[(op, "the reduction is here")],
@@ -56,17 +58,29 @@ def reshape(
     alloc: AllocOp, extents: Sequence[AffineList], change: Callable[[AffineList], AffineList]
 ) -> AllocOp:
     """Make the buffer anew with `extents`, and let `change` give the indices of each access; the new allocation."""
-    old = alloc.memref
-    for op in list(dict.fromkeys(use.operation for use in old.uses)):
-        if isinstance(op, memref.DimOp):
-            replace_dim(op, extents_of(alloc))
-            continue
-        assert isinstance(op, Accessing)
-        indices = without_known_divisions(change(op.indices).canonical(), op)
-        op.set_indices(indices)
-    new = reallocate(alloc, extents, alloc)
-    replace(alloc, new)
-    return new
+    return reshape_together([alloc], [extents], change)[0]
+
+
+def reshape_together(
+    allocs: Sequence[AllocOp],
+    extents: Sequence[Sequence[AffineList]],
+    change: Callable[[AffineList], AffineList],
+) -> list[AllocOp]:
+    """Make buffers anew that reductions update together: an access to several of them is changed once."""
+    changed: set[Operation] = set()
+    made = []
+    for alloc in allocs:
+        for op in list(dict.fromkeys(use.operation for use in alloc.memref.uses)):
+            if isinstance(op, memref.DimOp):
+                replace_dim(op, extents_of(alloc))
+            elif op not in changed:
+                changed.add(op)
+                assert isinstance(op, Accessing)
+                op.set_indices(without_known_divisions(change(op.indices).canonical(), op))
+    for alloc, sizes in zip(allocs, extents, strict=True):
+        made.append(reallocate(alloc, sizes, alloc))
+        replace(alloc, made[-1])
+    return made
 
 
 def with_index(indices: AffineList, dimension: int, index: AffineList) -> AffineList:

@@ -1,5 +1,6 @@
 // Running results: rows have a variable for the result so far; else the first element, then each from the one before it.
 // RUN: opt-tool %s -p to-nest | filecheck %s
+// RUN: opt-tool %s -p 'convert-nt-to-nest{scans-as-updates=true}' | filecheck %s --check-prefix=UPDATES
 
 // CHECK-LABEL: func.func @rows
 // CHECK:       nest.for "i" %[[I:.*]] = 0 to 4 {
@@ -52,4 +53,20 @@ func.func @empty(%x: tensor<0x3xf32>) {
   %y = nt.scan add %x along 0 : tensor<0x3xf32>
   %n = nt.dim %y[1] : tensor<0x3xf32>
   func.return
+}
+
+// As updates of the results so far, which are side by side.
+// UPDATES-LABEL: func.func @down
+// UPDATES:         %[[S:.*]] = nest.alloc "y"(%{{.*}}) : memref<?xf32>
+// UPDATES:         nest.for "j" %j = 0 to %m {
+// UPDATES-NEXT:      nest.store "y" %{{.*}}, %[[S]][%j]
+// UPDATES:         nest.for "i" %i = 0 to %n {
+// UPDATES-NEXT:      nest.for "j.1" %[[J:.*]] = 0 to %m {
+// UPDATES-NEXT:        %[[A:.*]] = nest.load %x[%i, %[[J]]]
+// UPDATES-NEXT:        nest.accumulate "y" add %[[A]], %[[S]][%[[J]]]
+// UPDATES-NEXT:        %[[B:.*]] = nest.load %[[S]][%[[J]]]
+// UPDATES-NEXT:        nest.store "y" %[[B]], %{{.*}}[%i, %[[J]]]
+func.func @down(%x: tensor<?x?xf32> {nt.dims = ["n", "m"]}) -> tensor<?x?xf32> {
+  %y = nt.scan add %x along 0 : tensor<?x?xf32>
+  func.return %y : tensor<?x?xf32>
 }

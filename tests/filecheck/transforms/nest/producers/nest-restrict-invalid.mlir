@@ -9,6 +9,9 @@
 // RUN: not opt-tool %s -p 'nest-restrict{func=from_x update=i}' 2>&1 | filecheck %s --check-prefix=WRITES
 // RUN: not opt-tool %s -p 'nest-restrict{func=never_set update=i}' 2>&1 | filecheck %s --check-prefix=NUMBER
 // RUN: not opt-tool %s -p 'nest-restrict{func=running axis=0 reductions=i}' 2>&1 | filecheck %s --check-prefix=RUNNING
+// RUN: not opt-tool %s -p 'nest-restrict{func=both running=i axis=0}' 2>&1 | filecheck %s --check-prefix=NO-SCAN
+// RUN: not opt-tool %s -p 'nest-restrict{func=sum running=i axis=0}' 2>&1 | filecheck %s --check-prefix=NO-RESULT
+// RUN: not opt-tool %s -p 'nest-restrict{func=some running=i axis=0}' 2>&1 | filecheck %s --check-prefix=SOME
 // RUN: not opt-tool %s -p 'nest-restrict{func=overlapping axis=0}' 2>&1 | filecheck %s --check-prefix=OVERLAP
 
 // NAME: error: there is no result "z"
@@ -17,6 +20,7 @@
 // AXIS: error: there is no axis 2
 // AXIS: help: the result has 1 of them, from 0 on
 // UNWRITTEN: error: cannot restrict @both: nothing writes "w"
+// NO-SCAN: error: the loop "i" makes no reductions
 // NONE: error: the loop "i" makes no reductions
 // NONE: help: name one that makes one
 func.func @both(%x: memref<?xf64> {nest.dims = ["n"]}, %y: memref<?xf64> {nest.role = "out", nest.dims = ["n"]},
@@ -105,5 +109,37 @@ func.func @overlapping(%x: memref<?xf64> {nest.dims = ["n"], nest.alias_set = 0 
     %a = nest.load %x[%i] : memref<?xf64>
     nest.store "y" %a, %y[%i] : memref<?xf64>
   }
+  func.return
+}
+
+// NO-RESULT: error: the loop "i" stores no results so far
+// NO-RESULT: help: name one that stores one
+func.func @sum(%x: memref<?xf64> {nest.dims = ["n"]}, %y: memref<f64> {nest.role = "out"}) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f64
+  %n = memref.dim %x, %c0 : memref<?xf64>
+  nest.store "y" %zero, %y[] : memref<f64>
+  nest.for "i" %i = 0 to %n {
+    %a = nest.load %x[%i] : memref<?xf64>
+    nest.accumulate "y" add %a, %y[] : memref<f64>
+  }
+  func.return
+}
+
+// The first element is not a result so far.
+// SOME: error: cannot restrict @some: it writes what is computed in chunks
+func.func @some(%x: memref<?xf64> {nest.dims = ["n"]}, %y: memref<?xf64> {nest.role = "out", nest.dims = ["n"]}) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f64
+  %n = memref.dim %x, %c0 : memref<?xf64>
+  %s = nest.alloc "s" : memref<f64>
+  nest.store "s" %zero, %s[] : memref<f64>
+  nest.for "i" %i = 0 to %n {
+    %a = nest.load %x[%i] : memref<?xf64>
+    nest.accumulate "s" add %a, %s[] : memref<f64>
+    %b = nest.load %s[] : memref<f64>
+    nest.store "y" %b, %y[%i] : memref<?xf64>
+  }
+  nest.store "y" %zero, %y[0] : memref<?xf64>
   func.return
 }

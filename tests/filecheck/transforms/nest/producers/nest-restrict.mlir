@@ -6,6 +6,8 @@
 // RUN: opt-tool %s -p 'nest-restrict{func=anomaly update=i}' | filecheck %s --check-prefix=UPDATE
 // RUN: opt-tool %s -p 'nest-restrict{func=anomaly update=i axis=0}' | filecheck %s --check-prefix=COLUMNS
 // RUN: opt-tool %s -p 'nest-restrict{func=in_place axis=0}' | filecheck %s --check-prefix=COPY
+// RUN: opt-tool %s -p 'nest-restrict{func=so_far running=i axis=0}' | filecheck %s --check-prefix=RUNNING
+// RUN: opt-tool %s -p 'nest-restrict{func=rolled axis=0}' | filecheck %s --check-prefix=PARTS
 // RUN: opt-tool %s -p 'nest-restrict{func=bordered axis=0,1 inside=true}' | filecheck %s --check-prefix=INSIDE
 // RUN: opt-tool %s -p 'nest-restrict{func=bordered axis=0 inside=true}' | filecheck %s --check-prefix=ROWS
 // RUN: opt-tool %s -p 'nest-restrict{func=bordered axis=0,1 inside=true from-zero=true}' | filecheck %s --check-prefix=ZERO
@@ -120,6 +122,50 @@ func.func @in_place(%x: memref<?xf64> {nest.dims = ["n"]}, %y: memref<?xf64> {ne
     %a = nest.load %y[%k + 1] : memref<?xf64>
     %b = arith.addf %a, %a : f64
     nest.store "y" %b, %y[%k] : memref<?xf64>
+  }
+  func.return
+}
+
+// Results so far: what is before the box is an argument, and the box begins with it.
+// RUNNING:      func.func @so_far(%x: memref<?xf64> {nest.dims = ["x_0.part"]},
+// RUNNING:        %[[B:.*]] = nest.load %s_before[0]
+// RUNNING-NEXT:   nest.store "s" %[[B]], %s[]
+// RUNNING:        nest.for "i" %i = %lo to %hi {
+// RUNNING-NEXT:     nest.load %x[%i - %x_first]
+// RUNNING:          nest.accumulate "s" add
+// RUNNING:          nest.store "y" %{{.*}}, %y[%i - %lo]
+func.func @so_far(%x: memref<?xf64> {nest.dims = ["n"]}, %y: memref<?xf64> {nest.role = "out", nest.dims = ["n"]}) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f64
+  %n = memref.dim %x, %c0 : memref<?xf64>
+  %s = nest.alloc "s" : memref<f64>
+  nest.store "s" %zero, %s[] : memref<f64>
+  nest.for "i" %i = 0 to %n {
+    %a = nest.load %x[%i] : memref<?xf64>
+    nest.accumulate "s" add %a, %s[] : memref<f64>
+    %b = nest.load %s[] : memref<f64>
+    nest.store "y" %b, %y[%i] : memref<?xf64>
+  }
+  func.return
+}
+
+// Two parts of one input: that which moves with the box, and the last element, for the box that has the first one.
+// PARTS:      func.func @rolled(%x: memref<?xf64> {nest.dims = ["x_0.part"]},
+// PARTS-SAME:   %x_1: memref<?xf64> {nest.dims = ["x_0.part.1"]}
+// PARTS:        nest.for "b" %b = %lo to min(1, %hi) {
+// PARTS-NEXT:     nest.load %x_1[%x_extent - %x_first_1 - 1]
+// PARTS:        nest.for "i" %i = max(0, %lo - 1) to min(%x_extent - 1, %hi - 1) {
+// PARTS-NEXT:     nest.load %x[%i - %x_first]
+func.func @rolled(%x: memref<?xf64> {nest.dims = ["n"]}, %y: memref<?xf64> {nest.role = "out", nest.dims = ["n"]}) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?xf64>
+  nest.for "b" %b = 0 to 1 {
+    %a = nest.load %x[%n - 1] : memref<?xf64>
+    nest.store "y" %a, %y[%b] : memref<?xf64>
+  }
+  nest.for "i" %i = 0 to %n - 1 {
+    %a = nest.load %x[%i] : memref<?xf64>
+    nest.store "y" %a, %y[%i + 1] : memref<?xf64>
   }
   func.return
 }

@@ -1,0 +1,45 @@
+// On a CPU the nest that uses indices stops at the first that is outside: the check is a `nest.index`.
+// RUN: opt-tool %s -p 'nest-sink-checks{in-order=true}' | filecheck %s
+
+// CHECK-LABEL: func.func @taken
+// CHECK-NOT:     nest.if
+// CHECK:         nest.for "i.2" %i = 0 to 96 {
+// CHECK:           %[[V:.*]] = nest.load %idx[%i]
+// CHECK-NEXT:      %[[K:.*]] = arith.index_cast %[[V]] : i64 to index
+// CHECK-NEXT:      %[[C:.*]] = nest.index %[[K]] of 64 axis 0 of "x"
+// CHECK-NEXT:      nest.load %x[%[[C]]]
+func.func @taken(%x: memref<64xf64>, %idx: memref<96xi64>, %y: memref<96xf64> {nest.role = "out"}) {
+  %c64 = arith.constant 64 : i64
+  %c-64 = arith.constant -64 : i64
+  %c0 = arith.constant 0 : i64
+  %no = arith.constant 0 : i8
+  %or = nest.alloc "or" : memref<i8>
+  nest.store "or" %no, %or[] : memref<i8>
+  nest.for "i" %i = 0 to 96 {
+    %v = nest.load %idx[%i] : memref<96xi64>
+    %a = arith.cmpi slt, %v, %c-64 : i64
+    %b = arith.cmpi sge, %v, %c64 : i64
+    %o = arith.ori %a, %b : i1
+    %e = arith.extui %o : i1 to i8
+    nest.accumulate "or" or %e, %or[] : memref<i8>
+  }
+  %f = nest.load %or[] : memref<i8>
+  %c = arith.cmpi ne, %f, %no : i8
+  nest.if %c {
+    nest.for "i.1" %i = 0 to 96 {
+      %v = nest.load %idx[%i] : memref<96xi64>
+      %k = arith.index_cast %v : i64 to index
+      %n = nest.index %k of 64 axis 0 of "x"
+    }
+  }
+  nest.for "i.2" %i = 0 to 96 {
+    %v = nest.load %idx[%i] : memref<96xi64>
+    %s = arith.cmpi slt, %v, %c0 : i64
+    %w = arith.addi %v, %c64 : i64
+    %u = arith.select %s, %w, %v : i64
+    %k = arith.index_cast %u : i64 to index
+    %a = nest.load %x[%k] : memref<64xf64>
+    nest.store "y" %a, %y[%i] : memref<96xf64>
+  }
+  func.return
+}
