@@ -51,6 +51,11 @@ class CustomRule(Pickled):
         CustomRule.__init__(self, function, nondiff_argnums)
         self._take_rules(*rules)
 
+    def __dask_tokenize__(self) -> Any:
+        from .dask_tokens import token_of
+
+        return token_of(self)
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)
 

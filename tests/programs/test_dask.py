@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
 
 import nestor as nt
 import numpy as np
@@ -248,19 +246,6 @@ def test_complex_numbers(dtype):
     np.testing.assert_allclose(centred.compute(), z - z.mean(0), atol=tolerance)
 
 
-def test_few_rows_or_none():
-    """A program for unknown extents may not be for these: that for just these is."""
-
-    def moved(x):
-        return np.cumsum(np.roll(x, 1, 0), 0)
-
-    for count in (0, 1, 2, 3):
-        lazy = nt.jit(moved)(da.from_array(X[:count], chunks=(1, 6)))
-        np.testing.assert_array_equal(lazy.compute(), moved(X[:count]))
-    flat = nt.jit(lambda x: x.ravel() * 2)(da.from_array(X, chunks=(5, 6)))
-    np.testing.assert_array_equal(flat.compute(), X.ravel() * 2)
-
-
 def test_an_index_that_is_outside_is_an_error_of_its_chunk():
     places = np.arange(23) % 17
     places[20] = 17
@@ -282,31 +267,6 @@ def test_tasks_travel_to_other_processes():
     y = nt.jit(anomaly)(da.from_array(X, chunks=(5, 6)))
     again = pickle.loads(pickle.dumps(y))
     np.testing.assert_array_equal(again.compute(), y.compute())
-
-
-@pytest.mark.slow
-def test_a_real_scheduler_with_two_processes():
-    text = """
-import numpy as np, nestor as nt, dask.array as da
-from dask.distributed import Client, LocalCluster
-def smoothed(x):
-    y = x.copy()
-    y[1:-1] = (x[:-2] + x[1:-1] + x[2:]) / 3
-    return (y - y.mean(0)) / y.std(0)
-if __name__ == "__main__":
-    x = np.random.default_rng(0).standard_normal((400, 30))
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
-        y = nt.jit(smoothed)(da.from_array(x, chunks=(23, 11)))
-        future = client.compute(y)
-        pid = next(iter(client.run(lambda: __import__("os").getpid()).values()))
-        __import__("os").kill(pid, 9)
-        np.testing.assert_allclose(future.result(), nt.jit(smoothed)(x), rtol=1e-12, atol=1e-12)
-    print("right")
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", text], capture_output=True, text=True, timeout=300, check=False
-    )
-    assert "right" in done.stdout, done.stderr
 
 
 def refused(function, *arguments, match: str, error=nt.UnsupportedError):

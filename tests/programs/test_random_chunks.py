@@ -156,8 +156,7 @@ def test_random_functions_on_random_chunks():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(25))
+@pytest.mark.parametrize("part", range(10))
 def test_many_random_functions_on_random_chunks(part):
-    """Seeds 0 to 499. None is wrong; few are refused: a check of indices that no chunk can make."""
     found = Counter(judge(seed) for seed in range(20 * part, 20 * part + 20))
     assert found["right"] >= 16, found

@@ -413,14 +413,13 @@ class _Restrictor:
         self._readers = {read.name: read.loads for read in flow.reads}
 
     def of_results(self, results: tuple[SSAValue, ...], axis: int | None) -> Restriction | Obstacle:
-        written = [result for result in results if result in self._flow.written_arguments]
         for result in results:
-            if result not in written and 0 not in result.type.get_shape():  # pyright: ignore[reportAttributeAccessIssue]
+            if result not in self._flow.written_arguments:
                 return Obstacle(self._flow.function, f'nothing writes "{result.name_hint}"')
         found = self._none()
         pending: dict[str, isl.Set] = {}
         touched: Touched = {}
-        for end in [end for result in written for end in self._flow.ends_of(result)]:
+        for end in [end for result in results for end in self._flow.ends_of(result)]:
             box = self._flow.domains[end.name]
             if axis is not None:
                 box = self._within(box_of(box, axis))

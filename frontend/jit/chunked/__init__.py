@@ -1,1 +1,1 @@
-"""Jitted functions on arrays in chunks (Dask): which programs compute a chunk, and the graph of their calls."""
+"""Jitted functions on arrays in chunks (Dask), and with labels (xarray): programs of chunks, and graphs of their calls."""

@@ -35,6 +35,9 @@ MOST_COMBINED = 1 / 16
 LEAST_SHARE = 0.5
 """The least part of a box that is computed by itself, without what is at its borders."""
 
+SPLIT_EVERY = 8
+"""Partial results that one task combines."""
+
 Ends = tuple[tuple[int, int], ...]
 """A box: where it begins and ends, by cut. A cut is along an axis of the results or along a loop of a reduction."""
 

@@ -88,6 +88,11 @@ class ChunkProgram:
         check_conditions(f"the program of '{self.name}'", self._conditions)
         return load_cpu(self._code, self.name, self._forms, self._sites)
 
+    @property
+    def size_of_code(self) -> int:
+        """Bytes of machine code, with the tables of its object file."""
+        return len(self._code)
+
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_kernel"}
 

@@ -27,35 +27,36 @@ from ....runtime.real_parts import PARTS, complex_view, real_view
 from ...interface.errors import ShapeError, UnsupportedError
 from ...interface.spec import spec
 from ..call.invoke import Invocation
-from .boxes import Recipe, combine_parts, compute_box, first_before, next_before, take_borders
+from .boxes import SPLIT_EVERY, Recipe, combine_parts, compute_box, first_before, next_before, take_borders
 from .detection import is_dask
+from .facts import chunk_facts
 from .plan import Chunks, Place, Planner, Step
+from .reading_again import Readings
 
 MOST_BORDERS = 4
 """The parts of a chunk that boxes need are taken by one task where the chunk has as many times their elements."""
 
-SPLIT_EVERY = 8
-"""Partial results that one task combines."""
-
 
 def chunked_call(function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     """The results of a call with Dask arrays, as Dask arrays. Raises UnsupportedError for what cannot be in chunks."""
-    try:
-        return _Call(function, args, kwargs).results()
-    except _OtherExtents:
-        return _Call(function, args, kwargs, is_exact=True).results()
+    return _Call(function, args, kwargs).results()
 
 
-class _OtherExtents(ShapeError):
-    """A program for unknown extents is not for these: that for just these is asked for."""
+def explained_call(
+    function: Any, args: tuple, kwargs: dict[str, Any]
+) -> tuple[tuple, dict[str, Any], dict[str, Any]]:
+    """The arguments of a call with Dask arrays, described instead of given, and what there is to say of its chunks.
+
+    Raises UnsupportedError for what cannot be in chunks."""
+    call = _Call(function, args, kwargs)
+    return call.described, call.named, call.facts()
 
 
 class _Call:
     """One call with Dask arrays."""
 
-    def __init__(self, function: Any, args: tuple, kwargs: dict[str, Any], *, is_exact: bool = False):
+    def __init__(self, function: Any, args: tuple, kwargs: dict[str, Any]):
         self._function = function
-        self._is_exact = is_exact
         self._arrays: dict[int, Any] = {}
         """The Dask array that a description stands for, by the identity of the description."""
         if function.target != "cpu":
@@ -63,15 +64,10 @@ class _Call:
                 f"'{function.__name__}' is for target \"{function.target}\", and chunks are computed on CPUs",
                 hint="nt.jit(f) without a target",
             )
-        described = [self._described(value) for value in args]
-        named = {name: self._described(value) for name, value in kwargs.items()}
-        try:
-            self._program = function.lower(*described, **named).program
-        except UnsupportedError as error:  # of extents that are known more is supported: x.ravel()
-            if is_exact:
-                raise
-            raise _OtherExtents(error.diagnostic.message) from error
-        leaves = function._leaves(tuple(described), named)
+        self.described = described = tuple([self._described(value) for value in args])
+        self.named = named = {name: self._described(value) for name, value in kwargs.items()}
+        self._program = function.lower(*described, **named).program
+        leaves = function._leaves(described, named)
         if self._program.inputs:
             leaves = function._with_inputs(leaves, self._program.inputs)
             assert leaves is not None
@@ -105,7 +101,7 @@ class _Call:
                 f"a Dask array has chunks that are {kind.__module__}.{kind.__qualname__}",
                 hint="pass one with chunks of NumPy: x.map_blocks(np.asarray)",
             )
-        extents = [int(n) if n < 2 or self._is_exact else f"n{int(n)}" for n in value.shape]
+        extents = [int(n) if n < 2 else f"n{int(n)}" for n in value.shape]
         made = spec(tuple(extents), value.dtype)
         self._arrays[id(made)] = value
         self._kept.append(made)
@@ -144,13 +140,49 @@ class _Call:
         names = {**invocation.names, **{k: self._values[k] for k in invocation.integers}}
         for guard in program.guards:
             if not guard.holds(names):
-                raise _OtherExtents(f"'{program.name}' is not for these extents: {guard.why or guard}")
+                raise ShapeError(f"'{program.name}' is not for these extents: {guard.why or guard}")
         invocation.outputs = [changed(output, kind="array") for output in program.outputs]
         return invocation
 
     # ---- the graph ----------------------------------------------------------------------------------
 
     def results(self) -> Any:
+        """The results, as Dask arrays."""
+        planner, graph, wanted = self._planned
+        name, log = self._program.name, self._function._log
+        is_strict = self._function.strict == "fast"
+        for remark in planner.remarks:
+            log.note("schedule", remark)
+            if is_strict:
+                raise UnsupportedError(
+                    f"'{name}' is not divided: {remark}",
+                    hint="x.rechunk({axis: -1}) makes them one; without strict= it is computed all the same",
+                )
+        for remark, holds_all in graph.readings.remarks(graph.arrays, self._names()):
+            log.note("schedule", remark)
+            if holds_all and is_strict:
+                raise UnsupportedError(
+                    f"'{name}' does not stream: {remark}",
+                    hint="store it and read that (x.to_zarr), or hold it (x.persist()); without strict= Dask spills it",
+                )
+        made = [graph.array(planner.source_of(place)) for place in wanted]
+        made = [
+            _complex(one, output.dtype) if output.dtype in PARTS else one
+            for one, output in zip(made, self._program.outputs, strict=True)
+        ]
+        return self._invocation.assembled(made, self._values, {})
+
+    def facts(self) -> dict[str, Any]:
+        """What `explain` says of the chunks, and of what each task reads."""
+        planner, graph, _ = self._planned
+        names = self._names() | planner.names()
+        remarks = [*planner.remarks, *(one for one, _ in graph.readings.remarks(graph.arrays, names))]
+        facts = chunk_facts(planner.steps, graph.readings, graph.arrays, names, planner.origins())
+        return facts | {"remarks": remarks}
+
+    @cached_property
+    def _planned(self) -> tuple[Planner, _Graph, list[int]]:
+        """The plan, its tasks, and the numbers of the results."""
         from ..specialise.stages import lowered_copy
 
         invocation, program = self._invocation, self._program
@@ -175,22 +207,15 @@ class _Call:
             wanted.append(place)
         nests = lowered_copy(program.module, ("to-loops-for-chunks",), machine=self._function.machine)
         planner = Planner(nests, program.name, chunks, shapes, dtypes, scalars, self._function.machine)
-        graph = _Graph({k: self._sources[k] for k in chunks})
-        for step in planner.plan(wanted):
+        graph = _Graph({k: self._sources[k] for k in chunks}, planner.plan(wanted))
+        for step in planner.steps:
             graph.add(step)
-        for remark in planner.remarks:
-            self._function._log.note("schedule", remark)
-            if self._function.strict == "fast":
-                raise UnsupportedError(
-                    f"'{program.name}' is not divided: {remark}",
-                    hint="x.rechunk({axis: -1}) makes them one; without strict= it is computed all the same",
-                )
-        made = [graph.array(planner.source_of(place)) for place in wanted]
-        made = [
-            _complex(one, output.dtype) if output.dtype in PARTS else one
-            for one, output in zip(made, program.outputs, strict=True)
-        ]
-        return invocation.assembled(made, self._values, {})
+        return planner, graph, wanted
+
+    def _names(self) -> dict[Place, str]:
+        """The names of the inputs."""
+        arguments = self._program.arguments
+        return {("input", k): arguments[leaf].name for k, leaf in enumerate(self._invocation.passed)}
 
 
 def _real(value: Any) -> Any:
@@ -223,23 +248,24 @@ def _complex(array: Any, dtype: np.dtype) -> Any:
 class _Graph:
     """The tasks of the steps of a plan, as Dask arrays."""
 
-    def __init__(self, inputs: Mapping[int, Any]):
+    def __init__(self, inputs: Mapping[int, Any], steps: Sequence[Step]):
         da: Any = import_module("dask.array")
-        self._arrays: dict[Place, Any] = {}
+        self.arrays: dict[Place, Any] = {}
+        self.readings = Readings(steps)
         for k, value in inputs.items():
             if not is_dask(value):  # as it is now
                 value = da.from_array(value.copy(), chunks=-1)
-            self._arrays["input", k] = value
+            self.arrays["input", k] = value
 
     def array(self, place: Place) -> Any:
-        return self._arrays[place]
+        return self.arrays[place]
 
     def add(self, step: Step) -> None:
         """Add the tasks of a step."""
         from dask.base import tokenize
         from dask.highlevelgraph import HighLevelGraph
 
-        sources = [self._arrays[place] for place in step.sources]
+        sources = [self.readings.array(place, step, self.arrays) for place in step.sources]
         name = f"{step.recipe.any_box.program.name}-{tokenize(step.recipe, [one.name for one in sources])}"
         tasks = _Tasks(name, step.recipe, sources).made()
         layers = HighLevelGraph.from_collections(name, tasks, dependencies=sources)
@@ -247,7 +273,7 @@ class _Graph:
             chunks = step.chunks(k)
             if step.recipe.is_running:
                 chunks = ((1,) * (len(step.recipe.cuts[0]) - 1), *chunks)
-            self._arrays[place] = self._output(layers, name, k, len(step.makes), chunks, dtype)
+            self.arrays[place] = self._output(layers, name, k, len(step.makes), chunks, dtype)
 
     def _output(self, layers: Any, name: str, k: int, count: int, chunks: Chunks, dtype: Any) -> Any:
         da: Any = import_module("dask.array")

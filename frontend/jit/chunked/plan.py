@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import FunctionType, MemRefType, StridedLayoutAttr
 from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
+from ....dialects.diagnostic import op_location
 from ....transforms.nest.producers.box_loops import run_from_zero
 from ....transforms.nest.producers.restrict import (
     Part,
@@ -135,6 +136,23 @@ class Planner:
         """What a result is."""
         made = self._made_by_a_reduction(place)
         return ("result", place) if made is None else made
+
+    def names(self) -> dict[Place, str]:
+        """What results are called, and what is computed before them."""
+        made = [place for step in self.steps for place in step.makes]
+        results = [place for place in made if place[0] == "result"]
+        found = {place: f"{place[0]} {place[1] + 1}" for place in made}
+        several = len(results) > 1
+        return found | {one: f"result {k}" if several else "the result" for k, one in enumerate(results)}
+
+    def origins(self) -> dict[Place, str]:
+        """Where in Python reductions stand."""
+        counts = [len(getattr(op, "memrefs", (None,))) for op in self._given]
+        ops = [op for op, count in zip(self._given, counts, strict=True) for _ in range(count)]
+        places = [op_location(op) for op in ops]
+        return {
+            ("reduction", k): f"line {at.line}" for k, at in enumerate(places) if at is not None and at.line
+        }
 
     # ---- reductions ---------------------------------------------------------------------------------
 

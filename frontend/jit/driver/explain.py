@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ....analysis.nest.values.trip_counts import largest_extent
 from ....dialects.diagnostic import Diagnostic
 from ...interface.errors import DTypeError
+from ..chunked.facts import chunk_lines
 from .explain_derivatives import Halves, derivative_facts, derivative_lines, half_name
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Explanation:
     name: str
     target: str
     status: str
-    """`compiled`, `not compiled yet`, `refused`, or `runs in Python`."""
+    """`compiled`, `not compiled yet`, `in chunks`, `refused`, or `runs in Python`."""
     arguments: list[dict[str, Any]] = field(default_factory=list)
     assumes: list[dict[str, str]] = field(default_factory=list)
     nests: list[dict[str, Any]] = field(default_factory=list)
@@ -45,6 +46,8 @@ class Explanation:
     products: list[dict[str, str]] = field(default_factory=list)
     kernels: list[str] = field(default_factory=list)
     """Remarks of the automatic schedule of a GPU."""
+    chunks: dict[str, Any] | None = None
+    """Of a call with Dask arrays: its sources, and the steps that compute its results."""
     strategies: list[str] | None = None
     """What was tried for each nest; None where nobody asked."""
     calls: list[dict[str, Any]] = field(default_factory=list)
@@ -108,6 +111,8 @@ class Explanation:
             *(nests or ["  none: nothing is computed element by element"]),
         ]
         lines += self.derivative_text
+        if self.chunks is not None:
+            lines += ["chunks (docs/dask.md):", *[f"  {one}" for one in chunk_lines(self.chunks)]]
         if self.products:
             lines += [
                 "products (in tiles of our own, no BLAS: docs/decisions/0014-products-without-blas.md):",

@@ -16,6 +16,7 @@ from ....dialects.cells import cell_of
 from ....dialects.diagnostic import NestorError
 from ....lowering.pictures.nest_svg import emit_nest_svg
 from ....lowering.pictures.xml_text import xml_text
+from ..chunked.facts import chunk_lines
 from .cell_html import code
 from .derivative_picture import derivative_svg
 from .explain import Explanation, accesses_text, call_text, calls_by_kind, entry_text
@@ -189,6 +190,7 @@ def _said(one: Explanation) -> list[str]:
         **{title.capitalize(): list(map(call_text, calls)) for title, calls in calls_by_kind(one.calls)},
         "Remarks of the schedule of a GPU": one.kernels,
         "Strategies, tried in this order for each nest until one applies": one.strategies or [],
+        "Chunks": [] if one.chunks is None else chunk_lines(one.chunks),
         "Remarks": [remark["text"] for remark in one.remarks],
     }
     parts: list[str] = []

@@ -38,6 +38,7 @@ from ...interface.structures import Seen
 from ...interface.texts_of import texts_of
 from ..call.invoke import Invocation
 from ..chunked.detection import has_dask
+from ..chunked.labelled import has_labels, labelled_call, without_labels
 from ..disk import stored_programs as disk
 from ..specialise import progress
 from ..specialise.arguments import (
@@ -202,6 +203,8 @@ class JitFunction(Specialiser, CallArguments, Pickled):
     def _call(self, args: tuple, kwargs: dict[str, Any], now: bool = False) -> Any:
         """Answer a call by a program. Raises Unserved where the plain function is to answer it: nothing has run then."""
         self._look_again()
+        if has_labels(args, kwargs) and not is_plain(self.function):
+            return labelled_call(self, args, kwargs)
         if has_dask(args, kwargs) and not is_plain(self.function):
             return self._call_in_chunks(args, kwargs)
         try:
@@ -401,6 +404,11 @@ class JitFunction(Specialiser, CallArguments, Pickled):
         }
         known = JitFunction.__init__.__kwdefaults__ or {}
         return {name: value for name, value in given.items() if value != known[name]}
+
+    def __dask_tokenize__(self) -> Any:
+        from ...interface.dask_tokens import token_of
+
+        return token_of(self)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)
@@ -784,7 +792,8 @@ class JitFunction(Specialiser, CallArguments, Pickled):
 
         `format="json"` gives the same facts as JSON, `format="html"` a page with pictures of the nests;
         `strategies=True` adds the strategies that the automatic schedule tried for each nest, and why they did not take
-        it. Where the function has parameters of these names, they are the function's.
+        it. Of a call with Dask arrays: its chunks, the parts of sources that tasks read, and how often a source is read.
+        Where the function has parameters of these names, they are the function's.
         """
         from .explain import checked_format, explanation
 
@@ -792,7 +801,14 @@ class JitFunction(Specialiser, CallArguments, Pickled):
         strategies = "strategies" not in self._names and bool(kwargs.pop("strategies", False))
         self._look_again()
         types: Types = ()
+        chunks: dict[str, Any] | None = None
         try:
+            if has_labels(args, kwargs):
+                args, kwargs = without_labels(args, kwargs)
+            if has_dask(args, kwargs) and not is_plain(self.function):
+                from ..chunked.dask_arrays import explained_call
+
+                args, kwargs, chunks = explained_call(self, args, kwargs)
             args, kwargs = self._adopted(args, kwargs)
             leaves = self._leaves(args, kwargs)
             types = self._types(*leaves)
@@ -812,6 +828,8 @@ class JitFunction(Specialiser, CallArguments, Pickled):
         history = self._log.entries
         is_compiled = found is not None
         said = explanation(program, self.target, history, is_compiled, self.machine, strategies)
+        if chunks is not None:
+            said.chunks, said.status = chunks, "in chunks"
         return _rendered(said, format)
 
     def _only_lowered(self, args: tuple, kwargs: dict[str, Any]) -> Program:
