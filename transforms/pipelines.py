@@ -77,11 +77,22 @@ PIPELINES: dict[str, tuple[str, ...]] = {
         "convert-to-llvm",
     ),
     "cpu": ("cpu-to-scf", "cpu-to-llvm"),
-    # the same for kernels, which check the indices that they look up
-    "cuda-to-nest": ("nt-drop-native", "to-nest", "nest-raise-updates", "nest-sink-checks"),
-    "cuda-to-parts": (
+    # the same for kernels, which check the indices that they look up, and share running results of columns
+    "to-kernel-loops": (
         "nt-drop-native",
-        "to-loops",
+        "to-fusions",
+        "convert-nt-to-nest{scans-as-updates=true}",
+        "nest-expand-complex",
+        "nest-prove-bounds",
+    ),
+    "cuda-to-nest": (
+        "to-kernel-loops",
+        "nest-reuse-buffers{order=free}",
+        "nest-raise-updates",
+        "nest-sink-checks",
+    ),
+    "cuda-to-parts": (
+        "to-kernel-loops",
         "nest-outline-repeated{host=true}",
         "nest-reuse-buffers{order=free}",
         "nest-raise-updates",

@@ -36,6 +36,9 @@ THREADS = 256
 LONG = 512
 """Minimum number of terms of a reduction in parts."""
 
+FEWEST_PARTS = 4
+"""Minimum number of parts that are worth another kernel."""
+
 LEAST = 32
 """Minimum number of terms of a part."""
 
@@ -46,7 +49,7 @@ def share_long_sums(band: list[ForOp], gpu: Gpu, steps: Steps) -> list[ForOp]:
         return []
     long = [op for op in pieces_of(band[-1]) if isinstance(op, ForOp) and _is_long_sum(op)]
     parts = [_parts_of(loop, band, gpu) for loop in long]
-    if not long or min(parts) < 2:
+    if not long or min(parts) < FEWEST_PARTS:
         return []
     try:
         trial(lambda *copies: _share(list(copies), parts, UNRECORDED), *band)

@@ -30,7 +30,7 @@ from xdsl.ir import SSAValue
 
 from ....analysis.nest.buffers import buffer_name, element_bytes
 from ....analysis.nest.kernels.running_results import running_update
-from ....analysis.nest.loop_structure import enclosing_function, loops_in
+from ....analysis.nest.loop_structure import enclosing_function, loops_in, perfect_band
 from ....analysis.nest.sets.access_patterns import UNIT, buffer_accesses, pattern_of, varying_values
 from ....analysis.nest.sets.accesses import is_defined_outside
 from ....analysis.nest.values.trip_counts import extent_of
@@ -39,7 +39,7 @@ from ....dialects.nest import AllocOp, ForOp, LoadOp, StoreOp
 from ...nest.loops.distribute import distribute, pieces_of
 from ...nest.loops.normalise import add_unit_loop, remove_unit_loop
 from ...nest.loops.rename import rename
-from ...nest.loops.reorder import reorder
+from ...nest.loops.reorder import reorder, why_not_reorder
 from ...nest.loops.split import split
 from ...nest.mapping.bind import bind
 from ...nest.mapping.insert_barriers import why_not_insert_barriers
@@ -52,7 +52,7 @@ from ...nest.rewrite.buffers import SHARED_BYTES
 from ...nest.rewrite.loops import fresh_names
 from ...nest.rewrite.steps import UNRECORDED, Steps
 from ...nest.rewrite.trials import trial
-from .grid import grid_axes
+from .grid import grid_axes, make_perfect
 from .long_rows import FEW
 
 THREADS = 128
@@ -66,6 +66,15 @@ CHUNK = 2048
 
 LONGEST_STRETCH = 64
 """Maximum number of elements of a stretch where one block of threads computes what is before all blocks."""
+
+MOST_BLOCKS = 256
+"""Blocks of a column where there are columns enough: a thread takes what is before each from block to block."""
+
+MANY_COLUMNS = 1 << 14
+"""Columns that are threads enough."""
+
+FEWEST_ROWS = 16
+"""Minimum number of rows of a block."""
 
 FEWEST_CHUNKS = 4
 """Minimum number of chunks of a row that several blocks share."""
@@ -131,9 +140,58 @@ def share_long_row_scans(band: list[ForOp], steps: Steps) -> list[ForOp]:
     return _in_chunks(row, steps)
 
 
-def _in_chunks(row: ForOp, steps: Steps) -> list[ForOp]:
+def share_column_scans(nest: ForOp, steps: Steps) -> list[list[ForOp]]:
+    """Let threads compute parts of the running results down few columns: the bands to be bound, or none.
+
+    Neighbouring threads have neighbouring columns, of which they go down a part each.
+    """
+    band = perfect_band(nest)
+    extents = [extent_of(loop) for loop in band]
+    if not 2 <= len(band) <= 3 or None in extents:
+        return []
+    rows, *others = (n for n in extents if n is not None)
+    columns = prod(others)
+    if columns >= MANY_COLUMNS or rows < 2 * SHORTEST:
+        return []
+    factor = -(-rows // min(max(MOST_BLOCKS, THREADS * SHORTEST // columns), rows // FEWEST_ROWS))
+    try:
+        trial(lambda *copies: _in_parts(list(copies), factor, UNRECORDED), *band)
+    except NestorError:
+        return []
+    return _in_parts(band, factor, steps)
+
+
+def _in_parts(band: list[ForOp], factor: int, steps: Steps) -> list[list[ForOp]]:
+    scan, *columns = band
+    steps.do(reorder, [*columns, scan])
+    if running_update(scan, or_before=True) is None:
+        raise NestorError("it is no running result")
+    nests = _in_chunks(columns[-1], steps, factor)
+    if len(columns) > 1:
+        nests = _apart(columns[0], steps)
+    bands: list[list[ForOp]] = []
+    for nest in nests:
+        make_perfect(nest, steps)
+        own, inside = perfect_band(nest)[: len(columns)], perfect_band(nest)[len(columns) : len(columns) + 1]
+        if inside and why_not_reorder(order := [*inside, *own]) is None and not _is_scan(inside[0]):
+            steps.do(reorder, order)
+            own = order
+        bands.append(own)
+    return bands
+
+
+def _is_scan(loop: ForOp) -> bool:
+    return running_update(loop, or_before=True) is not None
+
+
+def _in_chunks(row: ForOp, steps: Steps, factor: int = CHUNK) -> list[ForOp]:
     (scan,) = (op for op in row.body.block.ops if isinstance(op, ForOp))
-    steps.do(block_scan, scan, factor=CHUNK)
+    steps.do(block_scan, scan, factor=factor)
+    return _apart(row, steps)
+
+
+def _apart(row: ForOp, steps: Steps) -> list[ForOp]:
+    """Nests of the pieces of a loop's body."""
     nests: list[ForOp] = []
     while len(pieces_of(row)) > 1:
         nest, row = steps.do(distribute, row, after=1)
@@ -224,4 +282,4 @@ def _deal_out(loop: ForOp, steps: Steps) -> ForOp:
     return threads
 
 
-__all__ = ["bind_scans", "share_long_row_scans", "share_long_scan"]
+__all__ = ["bind_scans", "share_column_scans", "share_long_row_scans", "share_long_scan"]

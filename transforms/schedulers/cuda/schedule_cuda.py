@@ -112,7 +112,7 @@ from .pooling import schedule_windows
 from .products import schedule_product
 from .reductions import bind_whole_reduction
 from .row_programs import schedule_rows
-from .scans import bind_scans, share_long_row_scans, share_long_scan
+from .scans import bind_scans, share_column_scans, share_long_row_scans, share_long_scan
 from .tensor_cores import schedule_matrix_product, schedule_tensor_cores
 from .transposes import bind_transposed
 from .updates import share_updates
@@ -255,6 +255,19 @@ def _share_updates(nest: Nest) -> bool:
         if (refusal := _bind_nest(part, nest.block, nest.gpu, nest.steps)) is not None:
             _remark_one_thread(part, refusal)
     return bool(parts)
+
+
+def _share_column_scans(nest: Nest) -> bool:
+    bands = share_column_scans(nest.nest, nest.steps)
+    for band in bands:
+        refusal = (_bind_tiles if len(band) > 1 else _bind_columns)(band, nest.block, nest.steps)
+        if refusal is not None:
+            _remark_one_thread(band[0], refusal)
+    return bool(bands)
+
+
+def _bind_columns(band: list[ForOp], block: int, steps: Steps) -> Refusal | None:
+    return _bind_rows(band[0], block, steps)
 
 
 def _bind_outward(nest: Nest) -> bool:
@@ -491,6 +504,7 @@ DEPENDENT = (
         lambda nest: bind_columns(nest.nest, nest.block, nest.dependences, nest.gpu, nest.steps),
     ),
     Strategy("long running result", "running results that several blocks share", _share_long_scan),
+    Strategy("running results of columns", "running results down few columns", _share_column_scans),
     Strategy("independent loop outward", "nests with an independent loop inside", _bind_outward),
     Strategy("loop of the host", "loops whose nests are worth a launch each", _bind_inside_host_loop),
 )

@@ -52,3 +52,27 @@ func.func @long(%x: memref<100000xf32>, %s: memref<f32>, %y: memref<100000xf32> 
   }
   func.return
 }
+
+// -----
+
+// Down few columns: a thread has a part of a column, what is before each part goes from one to the next.
+// CHECK-LABEL: @columns
+// CHECK:       nest.for "i.sums.o
+// CHECK-SAME:    bind "block.
+// CHECK:       nest.accumulate "s" add {{.*}}, %s_blocks
+// CHECK:       nest.for "i.carry" {{.*}} = 0 to 256 {
+// CHECK:       nest.for "i.o
+// CHECK-SAME:    bind "block.
+// CHECK:       nest.for "i.i" {{.*}} = 0 to 16 {
+// CHECK:       nest.store "y"
+func.func @columns(%x: memref<4096x64xf32>, %y: memref<4096x64xf32>, %s: memref<64xf32>) {
+  nest.for "i" %i = 0 to 4096 {
+    nest.for "j" %j = 0 to 64 {
+      %a = nest.load %x[%i, %j] : memref<4096x64xf32>
+      nest.accumulate "s" add %a, %s[%j] : memref<64xf32>
+      %b = nest.load %s[%j] : memref<64xf32>
+      nest.store "y" %b, %y[%i, %j] : memref<4096x64xf32>
+    }
+  }
+  func.return
+}
