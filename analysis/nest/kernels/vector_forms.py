@@ -88,6 +88,8 @@ def _obstacle(op: Operation, loop: ForOp, varying: set[SSAValue]) -> tuple[str, 
             "use nest.accumulate for a reduction, or vectorize another loop",
         )
     if isinstance(op, AccumulateOp):
+        if op.order_name == "atomic":
+            return "an atomic update has no vector form", "run the iterations as threads, one update each"
         if op.order_name != "sequential" or varies(op.indices, varying):
             return None
         return (

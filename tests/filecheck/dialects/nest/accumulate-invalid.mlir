@@ -42,7 +42,7 @@ func.func @domain(%x: f32, %s: memref<f32>, %i: index) {
 // -----
 
 func.func @order(%x: f32, %s: memref<f32>) {
-  // expected-error @below {{unknown order 'random'; one of any, fixed-tree, sequential}}
+  // expected-error @below {{unknown order 'random'; one of any, fixed-tree, sequential, atomic}}
   nest.accumulate add %x, %s[] order(random) : memref<f32>
   func.return
 }
@@ -136,5 +136,21 @@ func.func @identity(%x: f32, %s: memref<f32>) {
 func.func @indices(%x: index, %s: memref<index>) {
   // expected-error @below {{the combiner 'add' does not apply to index}}
   nest.accumulate "s" add %x, %s[] : memref<index>
+  func.return
+}
+
+// -----
+
+func.func @atomic_float(%v: f32, %s: memref<f32>) {
+  // expected-error @below {{no atomic update 'add' of f32; add, maxsi, minsi, maxui, minui, and, or, xor of i32 and i64}}
+  nest.accumulate "s" add %v, %s[] order(atomic) : memref<f32>
+  func.return
+}
+
+// -----
+
+func.func @atomic_byte(%v: i8, %s: memref<i8>) {
+  // expected-error @below {{no atomic update 'or' of i8}}
+  nest.accumulate "s" or %v, %s[] order(atomic) : memref<i8>
   func.return
 }

@@ -178,3 +178,17 @@ func.func @complex(%x: memref<complex<f64>>, %c: i1) {
   nest.accumulate "x" mul %a, %x[] mask %c : memref<complex<f64>>
   func.return
 }
+
+// -----
+
+// Lanes would load and store an element that other threads update meanwhile.
+func.func @atomic_in_lanes(%b: memref<32xi64>, %h: memref<64xi64>) {
+  // expected-note @below {{the loop "i" is marked vectorized here}}
+  nest.for "i" %i = 0 to 32 vectorized(32) {
+    %v = nest.load %b[%i] : memref<32xi64>
+    %k = arith.index_cast %v : i64 to index
+    // expected-error @below {{cannot vectorize the loop "i": an atomic update has no vector form}}
+    nest.accumulate "h" add %v, %h[%k] order(atomic) : memref<64xi64>
+  }
+  func.return
+}
