@@ -19,8 +19,8 @@ SECONDS = 20
 
 OFFERED = [
     ("--print-ir-d", ["--print-ir-diff"]),
-    ("-p cse,nest-spl", ["cse,nest-split"]),
-    ("--print-ir-after cse,nest-spl", ["cse,nest-split"]),
+    ("-p cse,nest-unm", ["cse,nest-unmask"]),
+    ("--print-ir-after cse,nest-unm", ["cse,nest-unmask"]),
     ("in.mlir -t llv", ["llvm-ir"]),
     ("--machine rtx40", ["rtx4090"]),
     ("--mode sh", ["shuffled"]),
@@ -66,10 +66,10 @@ def test_bash(line, offered, tmp_path):
 @needs("bash")
 def test_bash_completes_inside_of_pipelines_and_after_an_equals_sign(tmp_path):
     path = script("bash", tmp_path)
-    assert bash_offers(path, "opt-tool", "-p", "func.func(nest-spl") == ["func.func(nest-split"]
-    assert bash_offers(path, "opt-tool", "--passes", "=", "cse,nest-spl") == ["cse,nest-split"]
-    anchored = bash_offers(path, "opt-tool", "--pass-pipeline", "=", "builtin.module(cse,nest-spl")
-    assert anchored == ["builtin.module(cse,nest-split"]
+    assert bash_offers(path, "opt-tool", "-p", "func.func(nest-unm") == ["func.func(nest-unmask"]
+    assert bash_offers(path, "opt-tool", "--passes", "=", "cse,nest-unm") == ["cse,nest-unmask"]
+    anchored = bash_offers(path, "opt-tool", "--pass-pipeline", "=", "builtin.module(cse,nest-unm")
+    assert anchored == ["builtin.module(cse,nest-unmask"]
     assert bash_offers(path, "opt-tool", "--target", "=") == list(TARGETS)
     assert set(bash_offers(path, "opt-tool", "-p", "")) == set(known_names())
     spelled = {one for action in make_parser()._actions for one in action.option_strings}
@@ -79,7 +79,7 @@ def test_bash_completes_inside_of_pipelines_and_after_an_equals_sign(tmp_path):
 
 @needs("fish")
 @pytest.mark.parametrize(
-    ("line", "offered"), [*OFFERED, ("--passes=cse,nest-spl", ["--passes=cse,nest-split"])]
+    ("line", "offered"), [*OFFERED, ("--passes=cse,nest-unm", ["--passes=cse,nest-unmask"])]
 )
 def test_fish(line, offered, tmp_path):
     assert fish_offers(script("fish", tmp_path), line) == offered
