@@ -171,3 +171,10 @@ def test_gaps_are_not_skipped():
     for one in (x, x.chunk(time=5)):
         assert np.isnan(nt.jit(lambda x: x.mean(0))(one)[1])
         np.testing.assert_allclose(nt.jit(lambda x: np.nanmean(x, axis=0))(one), np.nanmean(values, axis=0))
+
+
+def test_a_list_that_contains_itself_is_refused_as_without_xarray():
+    values: list = [np.ones(3)]
+    values.append(values)
+    with pytest.raises(nt.UnsupportedError, match="that contains itself cannot be passed"):
+        nt.jit(lambda v: v[0] + 1)(values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 
@@ -15,12 +15,16 @@ def is_dask(value: Any) -> bool:
 
 def has_dask(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
     """Whether a call has arrays of Dask, in tuples and lists and dicts too."""
-    return "dask.array.core" in sys.modules and any(map(_contains, (*args, *kwargs.values())))
+    return "dask.array.core" in sys.modules and any(map(is_dask, leaves(args, kwargs)))
 
 
-def _contains(value: Any) -> bool:
-    if isinstance(value, tuple | list):
-        return any(map(_contains, value))
-    if isinstance(value, dict):
-        return any(map(_contains, value.values()))
-    return is_dask(value)
+def leaves(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Iterator[Any]:
+    """What a call's arguments are made of, tuples, lists and dicts taken apart; of one that contains itself, each once."""
+    pending, seen = [*args, *kwargs.values()][::-1], set[int]()
+    while pending:
+        value = pending.pop()
+        if not isinstance(value, tuple | list | dict):
+            yield value
+        elif id(value) not in seen:
+            seen.add(id(value))
+            pending += value.values() if isinstance(value, dict) else value

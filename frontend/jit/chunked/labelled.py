@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import sys
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from ...interface.errors import NestorError, ShapeError, UnsupportedError
 from ...interface.spec import spec
 from ...interface.structures import with_items
 from ..specialise.stages import lowered_copy, print_module
+from .detection import leaves
 
 if TYPE_CHECKING:
     from ....analysis.nest.sets.chunking import AxisReach
@@ -44,18 +45,7 @@ def has_labels(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
     if module is None:
         return False
     kinds = tuple(getattr(module, one, None) for one in ("DataArray", "Dataset", "Variable"))
-    return None not in kinds and any(True for one in (*args, *kwargs.values()) for _ in _labelled(one, kinds))
-
-
-def _labelled(value: Any, kinds: Any) -> Iterator[Any]:
-    if isinstance(value, tuple | list):
-        for one in value:
-            yield from _labelled(one, kinds)
-    elif isinstance(value, dict):
-        for one in value.values():
-            yield from _labelled(one, kinds)
-    elif isinstance(value, kinds):
-        yield value
+    return None not in kinds and any(isinstance(one, kinds) for one in leaves(args, kwargs))
 
 
 def without_labels(args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
