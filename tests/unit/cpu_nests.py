@@ -265,7 +265,7 @@ func.func @f(%x: memref<?x?xf64> {nest.dims = ["n", "m"]}, %s: memref<?xf64> {ne
 }""",
     lambda rng: [rng.random((9, 41)), np.ones(41)],
     lambda x, s: {1: x.sum(axis=0) + 1},
-    ["j.o parallel", "j.i vectorized", "j.t vectorized"],
+    ["i.1.p parallel", "j.o parallel", "j.i.i vectorized", "j.t.i vectorized"],
     rtol=1e-14,
 )
 

@@ -10,14 +10,14 @@
 // CHECK-NEXT:      nest.load %x[%[[C]]]
 func.func @taken(%x: memref<64xf64>, %idx: memref<96xi64>, %y: memref<96xf64> {nest.role = "out"}) {
   %c64 = arith.constant 64 : i64
-  %c-64 = arith.constant -64 : i64
+  %low = arith.constant -64 : i64
   %c0 = arith.constant 0 : i64
   %no = arith.constant 0 : i8
   %or = nest.alloc "or" : memref<i8>
   nest.store "or" %no, %or[] : memref<i8>
   nest.for "i" %i = 0 to 96 {
     %v = nest.load %idx[%i] : memref<96xi64>
-    %a = arith.cmpi slt, %v, %c-64 : i64
+    %a = arith.cmpi slt, %v, %low : i64
     %b = arith.cmpi sge, %v, %c64 : i64
     %o = arith.ori %a, %b : i1
     %e = arith.extui %o : i1 to i8
