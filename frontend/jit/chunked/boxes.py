@@ -16,7 +16,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 from math import prod
 from typing import Any
 
@@ -31,6 +31,9 @@ LEAST_ELEMENTS = 1 << 15
 
 MOST_COMBINED = 1 / 16
 """Elements of partial results that a piece has for each that it reads, at most: they are combined."""
+
+CACHED_BYTES = 1 << 21
+"""Bytes of sources that one call reads, where it looks at them twice: caches keep them in between."""
 
 LEAST_SHARE = 0.5
 """The least part of a box that is computed by itself, without what is at its borders."""
@@ -227,6 +230,8 @@ class Recipe:
     combine: ChunkProgram | None = None
     is_running: bool = False
     """Whether each partial result is combined with those before it, and stays: what is before each chunk."""
+    is_read_twice: bool = False
+    """Whether its programs read sources twice: boxes are then reduced a few iterations at a time (`CACHED_BYTES`)."""
 
     def box(self, index: Sequence[int]) -> Ends:
         """A box by its place along each cut."""
@@ -301,11 +306,33 @@ class Recipe:
         pieces = [(box, False)] if middle is None else _pieces(box, middle)
         partials = []
         for piece, is_middle in pieces:
-            results = self._empty(piece)
-            self._program(is_middle).run(piece, sources, results)
-            partials.append(results[0] if len(results) == 1 else tuple(results))
+            for few in self._few_iterations(piece):
+                results = self._empty(few)
+                self._program(is_middle).run(few, sources, results)
+                partials.append(results[0] if len(results) == 1 else tuple(results))
         assert self.combine is not None or len(partials) == 1
         return partials[0] if len(partials) == 1 else self.combine.combined(partials)  # pyright: ignore
+
+    def _few_iterations(self, piece: Ends) -> list[Ends]:
+        """A piece of iterations in parts of which caches keep what they read, where it is read twice."""
+        if not self.is_read_twice or self.combine is None:
+            return [piece]
+        reads = [
+            prod(high - low for low, high in form.where(piece)) * np.dtype(form.dtype).itemsize
+            for form in self.any_box.parts
+        ]
+        makes = [prod(self._shape(k, piece)) * dtype.itemsize for k, dtype in enumerate(self.dtypes)]
+        loop = max(
+            (k for k, axis in enumerate(self.axes) if axis is None), key=lambda k: piece[k][1] - piece[k][0]
+        )
+        low, high = piece[loop]
+        count = min(
+            sum(reads) // CACHED_BYTES, int(sum(reads) * MOST_COMBINED) // max(sum(makes), 1), high - low
+        )
+        if count < 2:
+            return [piece]
+        ends = [low + (high - low) * k // count for k in range(count + 1)]
+        return [(*piece[:loop], ends_of, *piece[loop + 1 :]) for ends_of in pairwise(ends)]
 
     def _middle(self, box: Ends, sources: Sequence[Source]) -> Ends | None:
         """What of a box is away from borders, and needs one chunk of what it moves along; None where that is little."""

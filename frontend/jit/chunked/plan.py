@@ -60,7 +60,8 @@ _KNOWN: OrderedDict[Any, Any] = OrderedDict()
 
 Place = tuple[str, int]
 """A source: an input ("input", number of the argument), a buffer of a reduction or of a running result ("reduction",
-number), or what is before each chunk of a running result ("total", number)."""
+number), what is before each chunk of a running result ("total", number), or a sum relative to a reduction, of all chunks,
+with what it takes to combine such sums ("relative", number)."""
 
 
 @dataclass(eq=False)
@@ -104,8 +105,8 @@ class Planner:
         self._name = name
         self._machine = machine
         self._function = _function(module, name)
-        self._text = print_module(module, places=True)
-        self._place: dict[Any, int] = {op: k for k, op in enumerate(module.walk())}
+        self._text, self._place = "", dict[Any, int]()
+        self._look_again()
         self._chunks: dict[Place, Chunks] = {("input", k): one for k, one in chunks.items()}
         self._shapes: dict[Place, tuple[int, ...]] = {("input", k): shape for k, shape in shapes.items()}
         self._shapes |= {("result", k): shape for k, shape in shapes.items()}
@@ -113,20 +114,29 @@ class Planner:
         self._dtypes |= {("result", k): one for k, one in dtypes.items()}
         self._scalars = scalars
         self._given: list[restriction.Made] = []
+        self._relative: dict[int, Place] = {}
+        """The arguments that the function got for sums relative to a reduction (`_add_relative`)."""
         self.steps: list[Step] = []
         self.remarks: list[str] = []
         """What is not divided: inputs in several chunks of which each task needs all chunks along an axis."""
 
     def plan(self, results: Sequence[int]) -> list[Step]:
         """The steps that make these results, in order."""
+        from ....analysis.nest.loop_structure import enclosing_loops
         from ....analysis.nest.sets.running import reads_so_far, running_results
+        from ....analysis.nest.values.relative_pairs import relative_pairs
         from ....dialects.nest import AccumulateOp
 
+        sums_of = dict(relative_pairs(self._function.body.block))
         for update in [op for op in self._function.walk() if isinstance(op, AccumulateOp)]:
+            if update.parent is None:  # made relative to another one
+                continue
             for running in running_results(update):
                 self._add_running(running)
             if not reads_so_far(update) and (loops := self._loops_to_cut(update)):
-                self._add_reduction(update, loops)
+                bases = enclosing_loops(update)[0]
+                if bases not in sums_of or not self._add_relative(bases, sums_of[bases], loops):
+                    self._add_reduction(update, loops)
         wanted = [place for place in results if self._made_by_a_reduction(place) is None]
         for places, cut, axes in self._groups([(place, *self._cut_of(place)) for place in wanted]):
             self._add_results(places, cut, axes)
@@ -142,6 +152,15 @@ class Planner:
         made = [place for step in self.steps for place in step.makes]
         results = [place for place in made if place[0] == "result"]
         found = {place: f"{place[0]} {place[1] + 1}" for place in made}
+        for step in self.steps:
+            base, *others = step.makes
+            if others and others[0][0] == "relative":
+                kinds = [
+                    "sums",
+                    *(f"powers {k}" if k > 1 else "differences" for k in range(1, len(others) - 1)),
+                    "count",
+                ]
+                found |= {one: f"{kind} of {found[base]}" for one, kind in zip(others, kinds, strict=False)}
         several = len(results) > 1
         return found | {one: f"result {k}" if several else "the result" for k, one in enumerate(results)}
 
@@ -206,6 +225,76 @@ class Planner:
         self.steps.append(step)
         for k, place in enumerate(step.makes):
             self._chunks[place], self._shapes[place] = step.chunks(k), shape
+
+    def _add_relative(self, bases: ForOp, sums: ForOp, loops: list[ForOp]) -> bool:
+        """Compute a reduction and the sum relative to it in one step, from the same chunks, where that can be.
+
+        The function then takes the sum of all chunks, relative to their own base, and shifts it to what it subtracts."""
+        from ....analysis.nest.loop_structure import perfect_band
+        from ....transforms.nest.producers.restrict_relative import (
+            pair_in_parts,
+            sums_from_parts,
+            types_of_parts,
+        )
+        from .combining import relative_combining_module
+
+        try:
+            pair = pair_in_parts(bases, sums)
+            update, numbers = pair.base, [perfect_band(bases).index(loop) for loop in loops]
+            shape = self._shape_of_buffer(update.memrefs[0])
+            if self._shape_of_buffer(pair.total.memrefs[0]) != shape:
+                return False
+            axes = self._axes_of_partial(update, loops, shape)
+            made = self._restricted_relative(bases, sums, numbers, list(axes))
+            iterations = [self._iterations(made[1], k, loop) for k, loop in enumerate(loops)]
+            dtypes = [_dtype_of(one) for one in types_of_parts(pair)]
+            module, count = relative_combining_module(pair)
+            (place,) = self._places_for("reduction", update)
+            relative = [("relative", len(self._relative) + k) for k in range(count - 1)]
+            step = self._step(
+                made,
+                lambda: self._restricted_relative(bases, sums, numbers, list(axes), inside=True),
+                [("partial loop", 0, k) for k in range(len(loops))] + [("partial", 0, axis) for axis in axes],
+                [*iterations, *axes.values()],
+                [None] * len(loops) + list(axes),
+                [place, *relative],
+                [shape] * count,
+                dtypes,
+                chunk_program(module, "combine", dict(enumerate(dtypes)), self._machine),
+                is_read_twice=True,
+            )
+        except NestorError:
+            return False
+        arguments = sums_from_parts(self._function, bases, sums)
+        for k, (one, argument) in enumerate(zip(relative, arguments, strict=True), start=1):
+            self._relative[argument.index] = one
+            for same in (one, ("input", argument.index)):
+                self._chunks[same], self._shapes[same], self._dtypes[same] = step.chunks(k), shape, dtypes[k]
+        self._chunks[place], self._shapes[place], self._dtypes[place] = step.chunks(0), shape, dtypes[0]
+        self._given.append(update)
+        self.steps.append(step)
+        self._look_again()
+        return True
+
+    def _look_again(self) -> None:
+        """The function has changed."""
+        self._text = print_module(self._module, places=True)
+        self._place = {op: k for k, op in enumerate(self._module.walk())}
+
+    def _restricted_relative(
+        self, bases: ForOp, sums: ForOp, loops: Sequence[int], axes: Sequence[int], *, inside: bool = False
+    ) -> Made:
+        from ....transforms.nest.producers.restrict_relative import restrict_relative
+
+        def make() -> Made:
+            module, copy_of = self._copied()
+            function = _function(module, self._name)
+            given = [copy_of[op] for op in self._given]
+            nests = copy_of[bases], copy_of[sums]
+            made = restrict_relative(function, *nests, loops, axes, given, inside=inside)
+            return module, _with_rows_apart(made)
+
+        return self._known(f"relative {loops}", [bases, sums], axes, inside, make)
 
     def _axes_of_partial(
         self, update: AccumulateOp, loops: Sequence[ForOp], shape: tuple[int, ...], *, is_read: bool = False
@@ -439,7 +528,7 @@ class Planner:
         of_key: dict[Any, tuple[Cut, list[int]]] = {}
         for place, cut, axes in each:
             _, restricted = self._restricted([place], axes)
-            sources = frozenset((part.kind, part.place) for part in _parts_of(restricted))
+            sources = frozenset(map(self._source_of, _parts_of(restricted)))
             key = self._shapes["result", place], repr(sorted(cut.items())), tuple(axes), sources
             groups.setdefault(key, []).append(place)
             of_key[key] = cut, axes
@@ -495,7 +584,7 @@ class Planner:
 
     def _note_whole(self, restricted: Restricted) -> None:
         for part in restricted.arguments:
-            if not isinstance(part, Part) or part.kind != "input":
+            if not isinstance(part, Part) or part.kind != "input" or part.place in self._relative:
                 continue
             for axis, chunks in enumerate(self._chunks[part.kind, part.place]):
                 count = self._chunks_for_every_box(part, axis)
@@ -556,7 +645,7 @@ class Planner:
                 continue
             for axis, (lower, _) in part.axes.items():
                 factors = dict(lower.factors)
-                source = part.kind, part.place
+                source = self._source_of(part)
                 factor = factors.pop(low, 0) or factors.pop(high, 0)
                 is_followed = factor > 0 if low in dict(lower.factors) else factor < 0
                 if not is_followed or not self._is_cut(source, axis):
@@ -584,9 +673,10 @@ class Planner:
         carries: Sequence[Place] = (),
         *,
         is_running: bool = False,
+        is_read_twice: bool = False,
     ) -> Step:
         """The step whose boxes are along cuts, of which each has the words of an array and an axis, or of a loop."""
-        sources = [_source_of(part, carries) for part in _parts_of(made[1])]
+        sources = [self._source_of(part, carries) for part in _parts_of(made[1])]
         any_box = self._box_program(made, words, sources, makes, dtypes, carries)
         inner, inside = None, tuple((one[0], one[-1]) for one in cuts)
         try:
@@ -610,8 +700,15 @@ class Planner:
             ),
             combine,
             is_running,
+            is_read_twice,
         )
         return Step(recipe, list(makes), sources)
+
+    def _source_of(self, part: Part, carries: Sequence[Place] = ()) -> Place:
+        """The source of a part; of what a running result begins with, one of `carries`."""
+        if part.kind == "input" and part.place in self._relative:
+            return self._relative[part.place]
+        return carries[part.place] if part.kind == "carry" else (part.kind, part.place)
 
     def _inside(
         self, restricted: Restricted, words: Sequence[tuple[str, int, int]], cuts: Sequence[Sequence[int]]
@@ -655,12 +752,13 @@ class Planner:
                 arguments.append(First(number_of[one.of, one.place, one.number], one.axis))
             else:
                 arguments.append(self._linear(WordBound(((one, 1),), 0), cut_of))
-        forms = tuple(self._form(part, cut_of, _source_of(part, carries)) for part in parts)
+        forms = tuple(self._form(part, cut_of, self._source_of(part, carries)) for part in parts)
         kind = "result" if makes[0][0] == "result" else "partial"
         places = _places_of(restricted, kind)
         results = {places[k]: dtype for k, dtype in zip(sorted(places), dtypes, strict=True)}
         takes = tuple(
-            tuple(k for k, one in enumerate(sources) if one == _source_of(part, carries)) for part in parts
+            tuple(k for k, one in enumerate(sources) if one == self._source_of(part, carries))
+            for part in parts
         )
         program = chunk_program(module, self._name, results, self._machine)
         return BoxProgram(program, tuple(arguments), forms, takes)
@@ -719,9 +817,13 @@ def _rank(update: AccumulateOp) -> int:
 
 
 def _dtype(buffer: Any) -> np.dtype:
+    return _dtype_of(buffer.type.element_type)
+
+
+def _dtype_of(element: Any) -> np.dtype:
     from ....runtime.scalar_eval import dtype_of
 
-    return dtype_of(buffer.type.element_type)
+    return dtype_of(element)
 
 
 def _places_of(restricted: Restricted, kind: str) -> dict[int, int]:
@@ -740,11 +842,6 @@ def _parts_of(restricted: Restricted) -> list[Part]:
         for one in restricted.arguments
         if isinstance(one, Part) and one.kind in ("input", "reduction", "carry")
     ]
-
-
-def _source_of(part: Part, carries: Sequence[Place]) -> Place:
-    """The source of a part; of what a running result begins with, one of `carries`."""
-    return carries[part.place] if part.kind == "carry" else (part.kind, part.place)
 
 
 def _chunks_of(ends: Sequence[int]) -> tuple[int, ...]:

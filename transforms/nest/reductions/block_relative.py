@@ -57,8 +57,8 @@ Halide, Exo and NNC.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
 from math import prod
 
 from xdsl.dialects import arith
@@ -79,6 +79,7 @@ from ....analysis.nest.loop_structure import perfect_band
 from ....analysis.nest.sets.accesses import accesses_of, may_alias, root_of
 from ....analysis.nest.sets.domains import is_computation
 from ....analysis.nest.sets.same_values import is_same_value
+from ....analysis.nest.values.extent_keys import extent_key, value_key
 from ....analysis.nest.values.relative_terms import (
     Exponential,
     Form,
@@ -100,8 +101,8 @@ _GROWS = {"maximum": 1, "minimum": -1}
 
 
 @dataclass(frozen=True, eq=False)
-class _Relative:
-    """The two reductions, and what the second one is of the first."""
+class RelativePair:
+    """Two reductions, and what the second one is of the first."""
 
     base: AccumulateOp
     total: AccumulateOp
@@ -113,6 +114,21 @@ class _Relative:
     """The loops around the second reduction."""
     axes: dict[SSAValue, int]
     """The axis of the second reduction that a loop goes along, by the variable of the loop."""
+
+    @property
+    def subtracted(self) -> SSAValue:
+        return self.difference.operands[self.side]
+
+    @property
+    def powers(self) -> range:
+        """The lower powers of differences that are summed up, too."""
+        return range(1, self.form.degree if isinstance(self.form, Power) else 1)
+
+
+@dataclass(frozen=True, eq=False)
+class _Relative(RelativePair):
+    """Such a pair in parts."""
+
     count: int
     """How many terms of a part an element has."""
     parts: int
@@ -120,10 +136,6 @@ class _Relative:
     """How many terms of the last part an element has."""
     start: ForOp | None
     """The loop that sets what the first reduction goes to, and does nothing else; None where there is none."""
-
-    @property
-    def subtracted(self) -> SSAValue:
-        return self.difference.operands[self.side]
 
 
 # ---- legality ---------------------------------------------------------------------------------------
@@ -142,7 +154,7 @@ def relative_plan(bases: ForOp, sums: ForOp, parts: int) -> _Relative | NestorEr
             return refusal
     try:
         plan = _match(bases, sums, parts)
-        _check_reads(bases, sums, plan)
+        check_reads(bases, sums, plan)
     except NoForm as reason:
         message = f'cannot do parts of "{bases.label}" with "{sums.label}", relative to it: {reason}'
         return fail(bases, message, notes=[(reason.at, "here")])
@@ -150,17 +162,28 @@ def relative_plan(bases: ForOp, sums: ForOp, parts: int) -> _Relative | NestorEr
 
 
 def _match(bases: ForOp, sums: ForOp, parts: int) -> _Relative:
-    if bases.parent is not sums.parent or not bases.is_before_in_block(sums):
-        raise NoForm("the sums do not follow in the same body", sums)
+    _check_order(bases, sums)
     first, band = perfect_band(bases), perfect_band(sums)
     extents = [loop.constant_trip_count() or 0 for loop in band]
-    are_same = [*map(_iterations, first)] == [*map(_iterations, band)]
-    if 0 in extents or not are_same:
+    if 0 in extents or not _are_alike(first, band):
         raise NoForm("they are not known to run through the same iterations, a constant number of them", sums)
     size = -(-extents[0] // parts)
     last = extents[0] - (parts - 1) * size
     if last <= 0:
         raise NoForm(f"of {parts} parts of {extents[0]} iterations not each has one", bases)
+    pair = relative_pair(bases, sums)
+    each = prod(n for n, loop in zip(extents[1:], band[1:], strict=True) if loop.iv not in pair.axes)
+    start = _start_of(pair.base, first[0])
+    known = {one.name: getattr(pair, one.name) for one in fields(pair)}
+    return _Relative(**known, count=size * each, parts=parts, last=last * each, start=start)
+
+
+def relative_pair(bases: ForOp, sums: ForOp) -> RelativePair:
+    """A reduction and the sum relative to it that two nests make, of any number of iterations. Raises NoForm."""
+    _check_order(bases, sums)
+    first, band = perfect_band(bases), perfect_band(sums)
+    if not _are_alike(first, band):
+        raise NoForm("they are not known to run through the same iterations", sums)
     one, two = _sole_update(first), _sole_update(band)
     _check_first(one, first)
     if two.combiner.data != "add" or not isinstance(two.values[0].type, Float32Type | Float64Type):
@@ -173,9 +196,17 @@ def _match(bases: ForOp, sums: ForOp, parts: int) -> _Relative:
     if [variables[iv] for iv in own] != list(axes):
         raise NoForm("the two reductions go to elements that are not known to correspond", two)
     _check_subtracted(difference.operands[side], axes, band)
-    each = prod(n for n, loop in zip(extents[1:], band[1:], strict=True) if loop.iv not in axes)
-    start = _start_of(one, first[0])
-    return _Relative(one, two, difference, side, form, band, axes, size * each, parts, last * each, start)
+    return RelativePair(one, two, difference, side, form, band, axes)
+
+
+def _check_order(bases: ForOp, sums: ForOp) -> None:
+    if bases.parent is not sums.parent or not bases.is_before_in_block(sums):
+        raise NoForm("the sums do not follow in the same body", sums)
+
+
+def _are_alike(first: list[ForOp], band: list[ForOp]) -> bool:
+    """Whether two nests run through the same iterations."""
+    return [*map(_iterations, first)] == [*map(_iterations, band)]
 
 
 def _iterations(loop: ForOp) -> tuple[AffineList, AffineList, int]:
@@ -238,13 +269,13 @@ def _axes_of(update: AccumulateOp, band: list[ForOp]) -> dict[SSAValue, int]:
     type_ = update.memrefs[0].type
     assert isinstance(type_, MemRefType)
     axes: dict[SSAValue, int] = {}
-    for axis, extent in enumerate(type_.get_shape()):
+    for axis in range(type_.get_num_dims()):
         index = update.indices[axis].canonical()
         value = index.single_value()
         if not any(loop.iv in index.operands for loop in band):
             continue
         loop = loops.pop(value, None) if value is not None else None
-        if loop is None or loop.lower.constants() != (0,) or loop.constant_trip_count() != extent:
+        if loop is None or not _is_along(loop, update.memrefs[0], axis):
             raise NoForm(
                 "an index of a reduction is not that of an inner loop over all of its elements", update
             )
@@ -252,18 +283,29 @@ def _axes_of(update: AccumulateOp, band: list[ForOp]) -> dict[SSAValue, int]:
     return axes
 
 
+def _is_along(loop: ForOp, buffer: SSAValue, axis: int) -> bool:
+    """Whether a loop goes along all of an axis."""
+    extent = extent_key(buffer, axis)
+    if loop.lower.constants() != (0,) or loop.step_value != 1:
+        return False
+    if isinstance(extent, int):
+        return loop.constant_trip_count() == extent
+    upper = loop.upper.canonical().single_value()
+    return upper is not None and value_key(upper) == extent
+
+
 def _check_subtracted(value: SSAValue, axes: Mapping[SSAValue, int], band: list[ForOp]) -> None:
     """What is subtracted is the same for all terms of an element."""
     moving = [loop.iv for loop in band if loop.iv not in axes]
     if value in moving:
         raise NoForm("what is subtracted is not the same for all terms of an element", band[-1])
-    for op in _computed([value], band):
+    for op in computed([value], band):
         operands = op.indices.operands if isinstance(op, LoadOp) else op.operands
         if any(iv in operands for iv in moving):
             raise NoForm("what is subtracted is not the same for all terms of an element", op)
 
 
-def _computed(
+def computed(
     values: Iterable[SSAValue], band: list[ForOp], without: SSAValue | None = None
 ) -> list[Operation]:
     """The operations of the nest that compute values, in their order; not what only `without` is computed by."""
@@ -294,9 +336,11 @@ def _start_of(update: AccumulateOp, nest: ForOp) -> ForOp | None:
     return before if is_start else None
 
 
-def _check_reads(bases: ForOp, sums: ForOp, plan: _Relative) -> None:
-    """The parts of the second nest may run where the first one does: it reads what is not written from there on."""
-    needed = _computed(plan.total.values, plan.band, plan.subtracted)
+def check_reads(bases: ForOp, sums: ForOp, plan: RelativePair) -> None:
+    """The parts of the second nest may run where the first one does: it reads what is not written from there on.
+
+    Raises NoForm where that is not known."""
+    needed = computed(plan.total.values, plan.band, plan.subtracted)
     reads = [root_of(op.memref) for op in needed if isinstance(op, LoadOp)]
     op: Operation | None = bases
     while op is not None and op is not sums.next_op:
@@ -322,7 +366,7 @@ def block_relative(bases: ForOp, sums: ForOp, parts: int) -> tuple[ForOp, ForOp,
         raise plan
     block = bases.parent
     assert block is not None
-    rest = _stored_apart(sums, plan)
+    rest = stored_apart(sums, plan)
     _move_constants(plan, bases)
     outer, combine = privatise(bases, parts)
     before = set(block.ops)
@@ -343,7 +387,7 @@ def _move_constants(plan: _Relative, bases: ForOp) -> None:
     """Constants that the second nest uses are made before the first one."""
     block = bases.parent
     assert block is not None
-    for op in (*_computed(plan.total.values, plan.band), *plan.band):
+    for op in (*computed(plan.total.values, plan.band), *plan.band):
         for owner in [value.owner for value in op.operands]:
             if not isinstance(owner, arith.ConstantOp) or owner.parent is not block:
                 continue
@@ -352,7 +396,7 @@ def _move_constants(plan: _Relative, bases: ForOp) -> None:
                 block.insert_op_before(owner, bases)
 
 
-def _stored_apart(sums: ForOp, plan: _Relative) -> ForOp | None:
+def stored_apart(sums: ForOp, plan: RelativePair) -> ForOp | None:
     """Move what the second nest stores to a nest of its own behind it, with what it is computed from."""
     if not any(isinstance(op, StoreOp) for op in plan.band[-1].body.block.ops):
         return None
@@ -393,13 +437,13 @@ class _Rewriting:
         plan = self.plan
         base = self._like(self.slots, "base", self.element)
         start = next(op for op in self.inner.walk() if isinstance(op, StoreOp) and op.memref is self.slots)
-        for power in range(1, plan.form.degree if isinstance(plan.form, Power) else 1):
-            self.powers[power] = buffer = self._like(self.slots, _power(power))
-            _insert(start, StoreOp(start.value, buffer, start.indices, label=_power(power)))
+        for power in plan.powers:
+            self.powers[power] = buffer = self._like(self.slots, power_label(power))
+            insert(start, StoreOp(start.value, buffer, start.indices, label=power_label(power)))
         own = self._base_of_part(start, start.indices, self.inner.iv)
-        _insert(start, StoreOp(own, base, start.indices, label="base"))
+        insert(start, StoreOp(own, base, start.indices, label="base"))
         value = self._total()
-        self._relative_to(base)
+        make_relative_to(base, plan, self.powers)
         self.update.operands[0] = value
 
     def _like(self, buffer: SSAValue, name: str, element: AnyFloat | None = None) -> SSAValue:
@@ -412,42 +456,22 @@ class _Rewriting:
         self.inner.parent.insert_op_before(alloc, self.inner)
         return alloc.memref
 
-    def _relative_to(self, base: SSAValue) -> None:
-        """Let the second nest be relative to the base of the part, and sum up powers of the differences."""
-        plan, update = self.plan, self.plan.total
-        old = _computed([self.subtracted], plan.band)
-        load = LoadOp(base, update.indices)
-        _insert(plan.difference, load)
-        plan.difference.operands[plan.side] = load.result
-        value = difference = plan.difference.result
-        for power, buffer in self.powers.items():
-            if power > 1:
-                value = _made(update, arith.MulfOp(value, difference))
-            _insert(update, AccumulateOp("add", [value], [buffer], update.indices, label=_power(power)))
-        erase_unused(old)
-
     # ---- what follows from the parts ----
 
     def _base_of_part(self, at: Operation, indices, part: SSAValue) -> SSAValue:
-        """The mean of the terms of a part, or its extreme, in place of an infinite one (or of NaN) a finite number."""
-        found = _made(at, LoadOp(self.plan.base.memrefs[0], indices))
-        if self.plan.base.combiner.data == "add":
-            return _made(at, arith.DivfOp(found, self._count(at, part, self.element)))
-        largest = largest_finite(self.element)
-        for kind, number in ((arith.MaxnumfOp, -largest.value.data), (arith.MinnumfOp, largest.value.data)):
-            found = _made(at, kind(found, _made(at, arith.ConstantOp(FloatAttr(number, self.element)))))
-        return found
+        found = made(at, LoadOp(self.plan.base.memrefs[0], indices))
+        return base_from(self.plan.base, found, lambda: self._count(at, part, self.element), at)
 
     def _count(self, at: Operation, part: SSAValue, element: AnyFloat) -> SSAValue:
         """How many terms of part `part` an element has."""
         plan = self.plan
-        count = _made(at, arith.ConstantOp(FloatAttr(float(plan.count), element)))
+        count = made(at, arith.ConstantOp(FloatAttr(float(plan.count), element)))
         if plan.last == plan.count:
             return count
-        fewer = _made(at, arith.ConstantOp(FloatAttr(float(plan.last), element)))
-        last = _made(at, arith.ConstantOp(IntegerAttr(plan.parts - 1, IndexType())))
-        is_last = _made(at, arith.CmpiOp(part, last, "eq"))
-        return _made(at, arith.SelectOp(is_last, fewer, count))
+        fewer = made(at, arith.ConstantOp(FloatAttr(float(plan.last), element)))
+        last = made(at, arith.ConstantOp(IntegerAttr(plan.parts - 1, IndexType())))
+        is_last = made(at, arith.CmpiOp(part, last, "eq"))
+        return made(at, arith.SelectOp(is_last, fewer, count))
 
     def _total(self) -> SSAValue:
         """What the sum of a part is relative to what the program subtracts."""
@@ -455,65 +479,118 @@ class _Rewriting:
         sums = at.values[0]
         load = sums.owner
         assert isinstance(load, LoadOp) and isinstance(sums.type, AnyFloat)
-        sides = [self._base_of_part(at, load.indices, self.total.iv), self._subtracted_again()]
-        if self.plan.side == 0:
-            sides.reverse()
-        if self.element != sums.type:
-            sides = [_made(at, arith.ExtFOp(side, sums.type)) for side in sides]
-        shift = _made(at, arith.SubfOp(sides[0], sides[1]))
-        shift.name_hint = "shift"
-        if isinstance(form, Exponential):
-            argument = self._times(shift, form.rate)
-            scale = _made(at, form.kind.create(operands=[argument], result_types=[sums.type]))
-            scale.name_hint = "scale"
-            return _made(at, arith.MulfOp(sums, scale))
-        powers = {k: _made(at, LoadOp(buffer, load.indices)) for k, buffer in self.powers.items()}
-        powers[0] = self._count(at, self.total.iv, sums.type)
-        value = self._times(powers[0], form.of_shift(form.degree))
-        for power in range(form.degree - 1, 0, -1):
-            term = self._times(powers[form.degree - power], form.of_shift(power))
-            value = _made(at, arith.AddfOp(term, _made(at, arith.MulfOp(shift, value))))
-        return _made(at, arith.AddfOp(sums, _made(at, arith.MulfOp(shift, value))))
-
-    def _times(self, value: SSAValue, factor: float) -> SSAValue:
-        if factor == 1:
-            return value
-        if factor == 2:
-            return _made(self.update, arith.AddfOp(value, value))
-        assert isinstance(value.type, AnyFloat)
-        constant = _made(self.update, arith.ConstantOp(FloatAttr(factor, value.type)))
-        return _made(self.update, arith.MulfOp(value, constant))
+        own = self._base_of_part(at, load.indices, self.total.iv)
+        shift = shift_of(self.plan, own, self._subtracted_again(), at)
+        powers = {k: made(at, LoadOp(buffer, load.indices)) for k, buffer in self.powers.items()}
+        if isinstance(form, Power):
+            powers[0] = self._count(at, self.total.iv, sums.type)
+        return shifted(form, sums, powers, shift, at)
 
     def _subtracted_again(self) -> SSAValue:
         """What the program subtracts, where the parts are taken together."""
-        update = self.update
-        copies: dict[SSAValue, SSAValue] = {}
+        variables: dict[SSAValue, SSAValue] = {}
         for iv, axis in self.plan.axes.items():
-            now = update.indices[axis].single_value()
+            now = self.update.indices[axis].single_value()
             assert now is not None
-            copies[iv] = now
-        renamed = dict(copies)
-        for op in _computed([self.subtracted], self.plan.band):
-            if isinstance(op, LoadOp):
-                copy: Operation = LoadOp(op.memref, op.indices.substitute_all(renamed))
-            else:
-                copy = op.clone(value_mapper=dict(copies))
-            copies |= dict(zip(op.results, copy.results, strict=True))
-            _insert(update, copy)
-        return copies.get(self.subtracted, self.subtracted)
+            variables[iv] = now
+        return computed_again(self.subtracted, self.plan.band, variables, self.update)
 
 
-def _power(number: int) -> str:
+# ---- the formulas -----------------------------------------------------------------------------------
+
+
+def make_relative_to(base: SSAValue, pair: RelativePair, powers: Mapping[int, SSAValue]) -> None:
+    """Let the second nest subtract the elements of a buffer, and sum up powers of the differences in others."""
+    update = pair.total
+    old = computed([pair.subtracted], pair.band)
+    load = LoadOp(base, update.indices)
+    insert(pair.difference, load)
+    pair.difference.operands[pair.side] = load.result
+    value = difference = pair.difference.result
+    for power, buffer in powers.items():
+        if power > 1:
+            value = made(update, arith.MulfOp(value, difference))
+        insert(update, AccumulateOp("add", [value], [buffer], update.indices, label=power_label(power)))
+    erase_unused(old)
+
+
+def base_from(
+    update: AccumulateOp, found: SSAValue, count: Callable[[], SSAValue], at: Operation
+) -> SSAValue:
+    """What sums of a part are relative to, in front of `at`: the mean of its `count` terms, whose sum is found, or its
+    extreme; in place of an infinite one (or of NaN) a finite number."""
+    if update.combiner.data == "add":
+        return made(at, arith.DivfOp(found, count()))
+    assert isinstance(found.type, AnyFloat)
+    largest = largest_finite(found.type)
+    for kind, number in ((arith.MaxnumfOp, -largest.value.data), (arith.MinnumfOp, largest.value.data)):
+        found = made(at, kind(found, made(at, arith.ConstantOp(FloatAttr(number, found.type)))))
+    return found
+
+
+def shift_of(pair: RelativePair, own: SSAValue, new: SSAValue, at: Operation) -> SSAValue:
+    """What is added to differences, where they become relative to `new` in place of `own`."""
+    sides = [own, new] if pair.side == 1 else [new, own]
+    if sides[0].type != (sums := pair.total.values[0].type):
+        sides = [made(at, arith.ExtFOp(side, sums)) for side in sides]  # pyright: ignore[reportArgumentType]
+    shift = made(at, arith.SubfOp(*sides))
+    shift.name_hint = "shift"
+    return shift
+
+
+def shifted(
+    form: Form, sums: SSAValue, powers: Mapping[int, SSAValue], shift: SSAValue, at: Operation
+) -> SSAValue:
+    """The sum of a form of d + `shift`, in front of `at`, where `sums` is that of d, and `powers` are the sums of the lower
+    powers of d, that of 0 being the number of terms."""
+    if isinstance(form, Exponential):
+        argument = _times(shift, form.rate, at)
+        scale = made(at, form.kind.create(operands=[argument], result_types=[sums.type]))
+        scale.name_hint = "scale"
+        return made(at, arith.MulfOp(sums, scale))
+    value = _times(powers[0], form.of_shift(form.degree), at)
+    for power in range(form.degree - 1, 0, -1):
+        term = _times(powers[form.degree - power], form.of_shift(power), at)
+        value = made(at, arith.AddfOp(term, made(at, arith.MulfOp(shift, value))))
+    return made(at, arith.AddfOp(sums, made(at, arith.MulfOp(shift, value))))
+
+
+def _times(value: SSAValue, factor: float, at: Operation) -> SSAValue:
+    if factor == 1:
+        return value
+    if factor == 2:
+        return made(at, arith.AddfOp(value, value))
+    assert isinstance(value.type, AnyFloat)
+    constant = made(at, arith.ConstantOp(FloatAttr(factor, value.type)))
+    return made(at, arith.MulfOp(value, constant))
+
+
+def computed_again(
+    value: SSAValue, band: list[ForOp], variables: Mapping[SSAValue, SSAValue], at: Operation
+) -> SSAValue:
+    """What a nest computes, once more in front of `at`, with these loop variables."""
+    copies: dict[SSAValue, SSAValue] = dict(variables)
+    for op in computed([value], band):
+        if isinstance(op, LoadOp):
+            copy: Operation = LoadOp(op.memref, op.indices.substitute_all(copies))
+        else:
+            copy = op.clone(value_mapper=dict(copies))
+        copies |= dict(zip(op.results, copy.results, strict=True))
+        insert(at, copy)
+    return copies.get(value, value)
+
+
+def power_label(number: int) -> str:
     return "power" if number == 1 else f"power{number}"
 
 
-def _made(before: Operation, op: Operation) -> SSAValue:
+def made(before: Operation, op: Operation) -> SSAValue:
     """The result of an operation, in front of another one."""
-    _insert(before, op)
+    insert(before, op)
     return op.results[0]
 
 
-def _insert(before: Operation, op: Operation) -> None:
+def insert(before: Operation, op: Operation) -> None:
     """An operation in front of another one, from its place in the source."""
     assert before.parent is not None
     op.location = before.location

@@ -25,7 +25,7 @@ from ....dialects.nest.common import INDEX
 # ---- naming -----------------------------------------------------------------------------------------
 
 
-def fresh_names(loop: ForOp, *wanted: str) -> list[str]:
+def fresh_names(loop: Operation, *wanted: str) -> list[str]:
     """Names that no loop of the function has: `wanted`, or with `.1`, `.2` ... where one is taken."""
     taken = {other.label for other in loops_in(enclosing_function(loop))}
     names = []
