@@ -32,7 +32,7 @@ LEAST_ELEMENTS = 1 << 15
 MOST_COMBINED = 1 / 16
 """Elements of partial results that a piece has for each that it reads, at most: they are combined."""
 
-CACHED_BYTES = 1 << 21
+CACHED_BYTES = 1 << 22
 """Bytes of sources that one call reads, where it looks at them twice: caches keep them in between."""
 
 LEAST_SHARE = 0.5

@@ -102,7 +102,8 @@ class ChunkProgram:
 
 def _in_order(array: np.ndarray) -> np.ndarray:
     """The array in row-major order, with aligned elements: those that came from other processes may lie anywhere."""
-    return np.require(array, requirements=("C", "A"))
+    flags = array.flags
+    return array if flags.c_contiguous and flags.aligned else np.require(array, requirements=("C", "A"))
 
 
 def chunk_program(

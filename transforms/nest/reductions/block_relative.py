@@ -521,10 +521,11 @@ def base_from(
     extreme; in place of an infinite one (or of NaN) a finite number."""
     if update.combiner.data == "add":
         return made(at, arith.DivfOp(found, count()))
-    assert isinstance(found.type, AnyFloat)
-    largest = largest_finite(found.type)
+    element = found.type
+    assert isinstance(element, AnyFloat)
+    largest = largest_finite(element)
     for kind, number in ((arith.MaxnumfOp, -largest.value.data), (arith.MinnumfOp, largest.value.data)):
-        found = made(at, kind(found, made(at, arith.ConstantOp(FloatAttr(number, found.type)))))
+        found = made(at, kind(found, made(at, arith.ConstantOp(FloatAttr(number, element)))))
     return found
 
 
@@ -533,7 +534,7 @@ def shift_of(pair: RelativePair, own: SSAValue, new: SSAValue, at: Operation) ->
     sides = [own, new] if pair.side == 1 else [new, own]
     if sides[0].type != (sums := pair.total.values[0].type):
         sides = [made(at, arith.ExtFOp(side, sums)) for side in sides]  # pyright: ignore[reportArgumentType]
-    shift = made(at, arith.SubfOp(*sides))
+    shift = made(at, arith.SubfOp(sides[0], sides[1]))
     shift.name_hint = "shift"
     return shift
 
