@@ -54,6 +54,7 @@ PASSES: dict[str, str] = {
     "nest-split-buffers": "transforms.nest.memory.split_buffers:NestSplitBuffersPass",
     "nest-inline-once": "transforms.nest.producers.inline_once:NestInlineOncePass",
     "nest-restrict": "transforms.nest.producers.restrict:NestRestrictPass",
+    "nest-restrict-relative": "transforms.nest.producers.restrict_relative:NestRestrictRelativePass",
     "nest-print-chunking": "transforms.nest.cleanup.print_chunking:NestPrintChunkingPass",
     # nest -> upstream dialects
     "convert-nest-to-scf": "lowering.nest_to_scf.convert:ConvertNestToScfPass",

@@ -27,8 +27,7 @@ what changes are the bounds of loops, the indices of buffers and their extents. 
 is that part, from the index `first` on; extents of the whole are arguments. Statements that the box does not need are
 gone, and so are other results. With `reductions=i` the reductions that loops of this name make are complete: their
 buffers are arguments. With `update=i` in place of a result the function makes the updates of the reduction over the loop `i`
-in the iterations `lo` to `hi`, from its neutral value on; with `relative=k` as well, also those of the sum over the loop `k`
-of functions of differences from it (restrict_relative.py). With `running=i` it makes a box of the results so far of the
+in the iterations `lo` to `hi`, from its neutral value on. With `running=i` it makes a box of the results so far of the
 reduction over `i`, from what is before the box on, an argument. With
 `inside` it is for boxes for which no loop that moves with them ends where it does for the whole (here from 0 to
 `x_extent - 2`): these bounds are gone, as are statements that only boxes at borders need. With `from-zero` loops over
@@ -795,7 +794,6 @@ class NestRestrictPass(ModulePass):
     result: str | None = None
     axis: tuple[int, ...] = ()
     update: str | None = None
-    relative: str | None = None
     running: str | None = None
     reductions: tuple[str, ...] = ()
     inside: bool = False
@@ -804,14 +802,9 @@ class NestRestrictPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in functions(op, self.func):
-            given = [_reduction(function, name)[0] for name in self.reductions]
-            if self.update is not None and self.relative is not None:
-                from .restrict_relative import restrict_relative
-
-                bases, sums = (_reduction(function, name)[1] for name in (self.update, self.relative))
-                made = restrict_relative(function, bases, sums, [0], self.axis, given, inside=self.inside)
-            elif self.update is not None:
-                update, loop = _reduction(function, self.update)
+            given = [reduction_of(function, name)[0] for name in self.reductions]
+            if self.update is not None:
+                update, loop = reduction_of(function, self.update)
                 made = restrict_update(function, update, [loop], self.axis, given, inside=self.inside)
             elif self.running is not None:
                 running = _running(function, self.running)
@@ -833,7 +826,7 @@ class NestRestrictPass(ModulePass):
         return list(dict.fromkeys(self.axis))
 
 
-def _reduction(function: FuncOp, name: str) -> tuple[AccumulateOp, ForOp]:
+def reduction_of(function: FuncOp, name: str) -> tuple[AccumulateOp, ForOp]:
     """The reduction that a loop makes, and the loop."""
     module = function.parent_op()
     assert isinstance(module, ModuleOp)
@@ -849,7 +842,7 @@ def _reduction(function: FuncOp, name: str) -> tuple[AccumulateOp, ForOp]:
 
 def _running(function: FuncOp, name: str) -> Running:
     """The running result along a loop."""
-    update, loop = _reduction(function, name)
+    update, loop = reduction_of(function, name)
     if len(found := running_results(update)) != 1:
         raise fail(
             loop,

@@ -1,4 +1,4 @@
-"""A reduction and the sum relative to it, in some of their iterations: `relative=` of nest-restrict.
+"""nest-restrict-relative: a reduction and the sum relative to it, in some of their iterations.
 
     nest.for "i" %i = 0 to %n { ... nest.accumulate "s" add %a, %s[] }
     ... %mean from %s
@@ -21,7 +21,9 @@ that refuses, where either reduction cannot be restricted, and where both read d
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from xdsl.context import Context
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -32,14 +34,16 @@ from xdsl.dialects.builtin import (
     FunctionType,
     IntegerAttr,
     MemRefType,
+    ModuleOp,
     StringAttr,
     f64,
     i64,
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.passes import ModulePass
 
-from ....analysis.nest.loop_structure import perfect_band, trips_between
+from ....analysis.nest.loop_structure import functions, perfect_band, trips_between
 from ....analysis.nest.sets.restriction import Made, buffers_of
 from ....analysis.nest.values.extent_keys import extent_key
 from ....analysis.nest.values.relative_terms import NoForm, Power
@@ -65,7 +69,7 @@ from ..reductions.block_relative import (
 )
 from ..rewrite.buffers import fresh_buffer_name
 from ..rewrite.loops import fresh_names, materialise
-from .restrict import Part, Restricted, Word, restrict_update
+from .restrict import Part, Restricted, Word, reduction_of, restrict_update
 
 
 def pair_in_parts(bases: ForOp, sums: ForOp) -> RelativePair:
@@ -451,3 +455,26 @@ def sums_from_parts(function: FuncOp, bases: ForOp, sums: ForOp) -> list[BlockAr
         op.detach()
         op.erase()
     return arguments
+
+
+# ---- the pass -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class NestRestrictRelativePass(ModulePass):
+    """Restrict a function to some updates of a reduction and of the sum relative to it."""
+
+    name = "nest-restrict-relative"
+
+    update: str
+    relative: str
+    axis: tuple[int, ...] = ()
+    reductions: tuple[str, ...] = ()
+    inside: bool = False
+    func: str | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in functions(op, self.func):
+            given = [reduction_of(function, name)[0] for name in self.reductions]
+            bases, sums = (reduction_of(function, name)[1] for name in (self.update, self.relative))
+            restrict_relative(function, bases, sums, [0], self.axis, given, inside=self.inside)

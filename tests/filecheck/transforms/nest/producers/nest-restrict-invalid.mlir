@@ -9,7 +9,6 @@
 // RUN: not opt-tool %s -p 'nest-restrict{func=from_x update=i}' 2>&1 | filecheck %s --check-prefix=WRITES
 // RUN: not opt-tool %s -p 'nest-restrict{func=never_set update=i}' 2>&1 | filecheck %s --check-prefix=NUMBER
 // RUN: not opt-tool %s -p 'nest-restrict{func=running axis=0 reductions=i}' 2>&1 | filecheck %s --check-prefix=RUNNING
-// RUN: not opt-tool %s -p 'nest-restrict{func=squares update=i relative=k}' 2>&1 | filecheck %s --check-prefix=CANCEL
 // RUN: not opt-tool %s -p 'nest-restrict{func=both running=i axis=0}' 2>&1 | filecheck %s --check-prefix=NO-SCAN
 // RUN: not opt-tool %s -p 'nest-restrict{func=sum running=i axis=0}' 2>&1 | filecheck %s --check-prefix=NO-RESULT
 // RUN: not opt-tool %s -p 'nest-restrict{func=some running=i axis=0}' 2>&1 | filecheck %s --check-prefix=SOME
@@ -142,29 +141,5 @@ func.func @some(%x: memref<?xf64> {nest.dims = ["n"]}, %y: memref<?xf64> {nest.r
     nest.store "y" %b, %y[%i] : memref<?xf64>
   }
   nest.store "y" %zero, %y[0] : memref<?xf64>
-  func.return
-}
-
-// Squares of differences from a maximum may cancel.
-// CANCEL: error: cannot restrict "i" with "k", relative to it: differences from a maximum or minimum cancel where they are shifted
-func.func @squares(%x: memref<?xf64> {nest.dims = ["n"]}, %q: memref<f64> {nest.role = "out"}) {
-  %c0 = arith.constant 0 : index
-  %zero = arith.constant 0.0 : f64
-  %none = arith.constant 0xfff0000000000000 : f64
-  %n = memref.dim %x, %c0 : memref<?xf64>
-  %s = nest.alloc "s" : memref<f64>
-  nest.store "s" %none, %s[] : memref<f64>
-  nest.for "i" %i = 0 to %n {
-    %a = nest.load %x[%i] : memref<?xf64>
-    nest.accumulate "s" maximum %a, %s[] : memref<f64>
-  }
-  nest.store "q" %zero, %q[] : memref<f64>
-  nest.for "k" %k = 0 to %n {
-    %a = nest.load %x[%k] : memref<?xf64>
-    %b = nest.load %s[] : memref<f64>
-    %d = arith.subf %a, %b : f64
-    %e = arith.mulf %d, %d : f64
-    nest.accumulate "q" add %e, %q[] : memref<f64>
-  }
   func.return
 }

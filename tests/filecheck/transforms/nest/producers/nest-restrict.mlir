@@ -4,8 +4,6 @@
 // RUN: opt-tool %s -p 'nest-restrict{func=stencil result=y axis=0,1}' | filecheck %s --check-prefix=BOTH
 // RUN: opt-tool %s -p 'nest-restrict{func=anomaly axis=0 reductions=i}' | filecheck %s --check-prefix=GIVEN
 // RUN: opt-tool %s -p 'nest-restrict{func=anomaly update=i}' | filecheck %s --check-prefix=UPDATE
-// RUN: opt-tool %s -p 'nest-restrict{func=deviations update=i relative=k}' | filecheck %s --check-prefix=RELATIVE
-// RUN: opt-tool %s -p 'nest-restrict{func=below update=i relative=k}' | filecheck %s --check-prefix=EXTREME
 // RUN: opt-tool %s -p 'nest-restrict{func=anomaly update=i axis=0}' | filecheck %s --check-prefix=COLUMNS
 // RUN: opt-tool %s -p 'nest-restrict{func=in_place axis=0}' | filecheck %s --check-prefix=COPY
 // RUN: opt-tool %s -p 'nest-restrict{func=so_far running=i axis=0}' | filecheck %s --check-prefix=RUNNING
@@ -210,89 +208,6 @@ func.func @bordered(%x: memref<?x?xf64> {nest.dims = ["n", "m"]},
       %d = arith.addf %b, %c : f64
       nest.store "y" %d, %y[%i + 1, %j + 1] : memref<?x?xf64>
     }
-  }
-  func.return
-}
-
-// A mean and the squares around it: a part has its own mean, and says how many terms it has.
-// RELATIVE:      func.func @deviations(%x: memref<?x?xf64> {nest.dims = ["x_0.part", "m"]}, %lo: index, %hi: index,
-// RELATIVE-SAME:   %q: memref<?xf64> {nest.role = "out", nest.dims = ["m"]}
-// RELATIVE-SAME:   %power: memref<?xf64> {nest.role = "out", nest.dims = ["m"]}, %count: memref<?xf64> {nest.role = "out",
-// RELATIVE:        nest.for "i" %i = %lo to %hi {
-// RELATIVE:            nest.accumulate "s" add %{{.*}}, %s[%j]
-// RELATIVE:        nest.store "q" %{{.*}}, %q[
-// RELATIVE:        nest.for "base.0"
-// RELATIVE-NEXT:     nest.store "count" %[[COUNT:.*]], %count[
-// RELATIVE-NEXT:     %[[S:.*]] = nest.load %s[
-// RELATIVE-NEXT:     %[[MEAN:.*]] = arith.divf %[[S]], %[[COUNT]] : f64
-// RELATIVE-NEXT:     nest.store "base" %[[MEAN]], %base[
-// RELATIVE:        nest.for "k" %k = %lo to %hi {
-// RELATIVE:            %[[B:.*]] = nest.load %base[
-// RELATIVE-NEXT:       %[[D:.*]] = arith.subf %{{.*}}, %[[B]] : f64
-// RELATIVE-NEXT:       %[[E:.*]] = arith.mulf %[[D]], %[[D]] : f64
-// RELATIVE-NEXT:       nest.accumulate "power" add %[[D]], %power[
-// RELATIVE-NEXT:       nest.accumulate "q" add %[[E]], %q[
-func.func @deviations(%x: memref<?x?xf64> {nest.dims = ["n", "m"]}, %q: memref<?xf64> {nest.role = "out", nest.dims = ["m"]}) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %zero = arith.constant 0.0 : f64
-  %n = memref.dim %x, %c0 : memref<?x?xf64>
-  %m = memref.dim %x, %c1 : memref<?x?xf64>
-  %int = arith.index_cast %n : index to i64
-  %number = arith.sitofp %int : i64 to f64
-  %s = nest.alloc "s"(%m) : memref<?xf64>
-  nest.for "s0" %j = 0 to %m {
-    nest.store "s" %zero, %s[%j] : memref<?xf64>
-  }
-  nest.for "i" %i = 0 to %n {
-    nest.for "j" %j = 0 to %m {
-      %a = nest.load %x[%i, %j] : memref<?x?xf64>
-      nest.accumulate "s" add %a, %s[%j] : memref<?xf64>
-    }
-  }
-  nest.for "q0" %j = 0 to %m {
-    nest.store "q" %zero, %q[%j] : memref<?xf64>
-  }
-  nest.for "k" %k = 0 to %n {
-    nest.for "l" %l = 0 to %m {
-      %a = nest.load %x[%k, %l] : memref<?x?xf64>
-      %b = nest.load %s[%l] : memref<?xf64>
-      %mean = arith.divf %b, %number : f64
-      %d = arith.subf %a, %mean : f64
-      %e = arith.mulf %d, %d : f64
-      nest.accumulate "q" add %e, %q[%l] : memref<?xf64>
-    }
-  }
-  func.return
-}
-
-// Exponentials of what is below a maximum: the number of terms says nothing.
-// EXTREME:     func.func @below
-// EXTREME-NOT:   %count
-// EXTREME:       nest.accumulate "s" maximum %{{.*}}, %s[]
-// EXTREME:       arith.maxnumf
-// EXTREME:       arith.minnumf
-// EXTREME-NEXT:  nest.store "base" %{{.*}}, %base[]
-// EXTREME:       nest.for "k" %k = %lo to %hi {
-// EXTREME:         nest.accumulate "q" add %{{.*}}, %q[]
-func.func @below(%x: memref<?xf32> {nest.dims = ["n"]}, %q: memref<f32> {nest.role = "out"}) {
-  %c0 = arith.constant 0 : index
-  %zero = arith.constant 0.0 : f32
-  %none = arith.constant 0xff800000 : f32
-  %n = memref.dim %x, %c0 : memref<?xf32>
-  %s = nest.alloc "s" : memref<f32>
-  nest.store "s" %none, %s[] : memref<f32>
-  nest.for "i" %i = 0 to %n {
-    %a = nest.load %x[%i] : memref<?xf32>
-    nest.accumulate "s" maximum %a, %s[] : memref<f32>
-  }
-  nest.store "q" %zero, %q[] : memref<f32>
-  nest.for "k" %k = 0 to %n {
-    %a = nest.load %x[%k] : memref<?xf32>
-    %b = nest.load %s[] : memref<f32>
-    %d = arith.subf %a, %b : f32
-    %e = math.exp %d : f32
-    nest.accumulate "q" add %e, %q[] : memref<f32>
   }
   func.return
 }
