@@ -321,7 +321,7 @@ PRIMITIVES: dict[str, Primitive] = {
     "block_relative": Primitive(
         draw_block_relative,
         checks=(
-            "transforms.nest.reductions.block_relative:_check_reads",
+            "transforms.nest.reductions.block_relative:check_reads",
             "transforms.nest.reductions.block_relative:_check_subtracted",
         ),
         copies=True,
