@@ -5,7 +5,7 @@
     python climate_anomaly.py --keep store     # where the stores are, to look at them
 
 Chunks are of whole days, and the function is compiled once. What a chunk needs of those beside it (15 days), and that mean
-and deviation are complete before, is read off the function. The source is read three times, since it is not held.
+and deviation are complete before, is read off the function. The source is read twice, since it is not held.
 """
 
 from __future__ import annotations

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from nestor.frontend.jit.chunked import boxes
 
+pytestmark = pytest.mark.one_of(4)
+
 dask = pytest.importorskip("dask", reason="dask is not installed")
 da = pytest.importorskip("dask.array", reason="dask is not installed")
 

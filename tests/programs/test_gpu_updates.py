@@ -1,6 +1,6 @@
 """Histograms, sums and writes at indices on a simulated GPU: random ones are NumPy's; enough threads.
 
-Seeds 0 to 9 in `make test`, 300 in all. Each is called three times, with other numbers, the second time of other extents
+Seeds 0 to 5 in `make test`, 300 in all. Each is called three times, with other numbers, the second time of other extents
 where these are unknown.
 """
 
@@ -92,13 +92,13 @@ def check(seed: int) -> None:
         assert np.all(np.abs(got - want) <= 40 * np.finfo(want.dtype).eps * np.abs(sizes))
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(6))
 def test_random_updates(seed: int):
     check(seed)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(10, 300))
+@pytest.mark.parametrize("seed", range(6, 300))
 def test_more_random_updates(seed: int):
     check(seed)
 

@@ -1,25 +1,25 @@
 // nest-restrict-relative: a part of a reduction, and of the sum relative to it.
-// RUN: opt-tool %s -p 'nest-restrict-relative{func=deviations update=i relative=k}' | filecheck %s --check-prefix=RELATIVE
+// RUN: opt-tool %s -p 'nest-restrict-relative{func=deviations update=i relative=k}' | filecheck %s --check-prefix=CHECK
 // RUN: opt-tool %s -p 'nest-restrict-relative{func=below update=i relative=k}' | filecheck %s --check-prefix=EXTREME
 
 // A mean and the squares around it: a part has its own mean, and says how many terms it has.
-// RELATIVE:      func.func @deviations(%x: memref<?x?xf64> {nest.dims = ["x_0.part", "m"]}, %lo: index, %hi: index,
-// RELATIVE-SAME:   %q: memref<?xf64> {nest.role = "out", nest.dims = ["m"]}
-// RELATIVE-SAME:   %power: memref<?xf64> {nest.role = "out", nest.dims = ["m"]}, %count: memref<?xf64> {nest.role = "out",
-// RELATIVE:        nest.for "i" %i = %lo to %hi {
-// RELATIVE:            nest.accumulate "s" add %{{.*}}, %s[%j]
-// RELATIVE:        nest.store "q" %{{.*}}, %q[
-// RELATIVE:        nest.for "base.0"
-// RELATIVE-NEXT:     nest.store "count" %[[COUNT:.*]], %count[
-// RELATIVE-NEXT:     %[[S:.*]] = nest.load %s[
-// RELATIVE-NEXT:     %[[MEAN:.*]] = arith.divf %[[S]], %[[COUNT]] : f64
-// RELATIVE-NEXT:     nest.store "base" %[[MEAN]], %base[
-// RELATIVE:        nest.for "k" %k = %lo to %hi {
-// RELATIVE:            %[[B:.*]] = nest.load %base[
-// RELATIVE-NEXT:       %[[D:.*]] = arith.subf %{{.*}}, %[[B]] : f64
-// RELATIVE-NEXT:       %[[E:.*]] = arith.mulf %[[D]], %[[D]] : f64
-// RELATIVE-NEXT:       nest.accumulate "power" add %[[D]], %power[
-// RELATIVE-NEXT:       nest.accumulate "q" add %[[E]], %q[
+// CHECK:      func.func @deviations(%x: memref<?x?xf64> {nest.dims = ["x_0.part", "m"]}, %lo: index, %hi: index,
+// CHECK-SAME:   %q: memref<?xf64> {nest.role = "out", nest.dims = ["m"]}
+// CHECK-SAME:   %power: memref<?xf64> {nest.role = "out", nest.dims = ["m"]}, %count: memref<?xf64> {nest.role = "out",
+// CHECK:        nest.for "i" %i = %lo to %hi {
+// CHECK:            nest.accumulate "s" add %{{.*}}, %s[%j]
+// CHECK:        nest.store "q" %{{.*}}, %q[
+// CHECK:        nest.for "base.0"
+// CHECK-NEXT:     nest.store "count" %[[COUNT:.*]], %count[
+// CHECK-NEXT:     %[[S:.*]] = nest.load %s[
+// CHECK-NEXT:     %[[MEAN:.*]] = arith.divf %[[S]], %[[COUNT]] : f64
+// CHECK-NEXT:     nest.store "base" %[[MEAN]], %base[
+// CHECK:        nest.for "k" %k = %lo to %hi {
+// CHECK:            %[[B:.*]] = nest.load %base[
+// CHECK-NEXT:       %[[D:.*]] = arith.subf %{{.*}}, %[[B]] : f64
+// CHECK-NEXT:       %[[E:.*]] = arith.mulf %[[D]], %[[D]] : f64
+// CHECK-NEXT:       nest.accumulate "power" add %[[D]], %power[
+// CHECK-NEXT:       nest.accumulate "q" add %[[E]], %q[
 func.func @deviations(%x: memref<?x?xf64> {nest.dims = ["n", "m"]}, %q: memref<?xf64> {nest.role = "out", nest.dims = ["m"]}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
