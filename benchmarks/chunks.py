@@ -26,6 +26,8 @@ from typing import Any
 import nestor as nt
 import numpy as np
 
+from .parts import run_parts
+
 LEAST_SPEED_UP, MOST_OF_NUMBA = 3.0, 1.0
 MOST_OF_GRAPHS = {"map_blocks": 1.2, "map_overlap": 0.6}
 SHAPE, CHUNKS = (8000, 2000), {"rows": (1000, 2000), "tiles": (2000, 1000)}
@@ -250,19 +252,7 @@ PARTS: dict[str, Callable[[bool], list[str]]] = {
 
 
 def main(arguments: list[str]) -> int:
-    small = "small" in arguments
-    chosen = [name for name in arguments if name != "small"]
-    if unknown := [name for name in chosen if name not in PARTS]:
-        print(f"chunks: no part '{unknown[0]}'; parts: {', '.join(PARTS)}", file=sys.stderr)
-        return 2
-    texts = []
-    for name, part in PARTS.items():
-        if not chosen or name in chosen:
-            texts.append("\n".join([f"## {name.capitalize()}\n", *part(small)]))
-            print(texts[-1] + "\n", flush=True)
-    if not chosen and not small:
-        RESULTS.write_text(_head() + "\n\n".join(texts) + "\n")
-    return 0
+    return run_parts("chunks", PARTS, arguments, RESULTS, _head)
 
 
 def _head() -> str:

@@ -24,6 +24,7 @@ import nestor as nt
 import numpy as np
 
 from . import calls
+from .parts import run_parts
 from .yardstick import ROWS, networks, pointwise, rows
 from .yardstick.row import Row
 
@@ -175,19 +176,7 @@ PARTS: dict[str, Callable[[bool], list[str]]] = {"dynamic": dynamic, "calls": ca
 
 
 def main(arguments: list[str]) -> int:
-    small = "small" in arguments
-    chosen = [name for name in arguments if name != "small"]
-    if unknown := [name for name in chosen if name not in PARTS]:
-        print(f"executor: no part '{unknown[0]}'; parts: {', '.join(PARTS)}", file=sys.stderr)
-        return 2
-    texts = []
-    for name, part in PARTS.items():
-        if not chosen or name in chosen:
-            texts.append("\n".join([f"## {name.capitalize()}\n", *part(small)]))
-            print(texts[-1] + "\n", flush=True)
-    if not chosen and not small:
-        RESULTS.write_text(_head() + "\n\n".join(texts) + "\n")
-    return 0
+    return run_parts("executor", PARTS, arguments, RESULTS, _head)
 
 
 def _head() -> str:

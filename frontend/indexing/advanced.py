@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..interface.errors import DTypeError, UnsupportedError
-from ..values.arithmetic import apply, operate
+from ..values.arithmetic import apply, compute_dtypes, operate
 from ..values.assemble import fresh, opaque
 from ..values.contents import as_view, read
 from ..values.extents import Affine
@@ -191,17 +191,11 @@ def _require_same_kind(graph: Graph, name: str, result: Value, dtype: np.dtype) 
         )
 
 
-def _is_of_dtype(graph: Graph, value: Value, array: Array) -> bool:
-    """Whether sums of elements of an array and a value are of the array's dtype, and one that sums keep their bits in."""
-    kind = number_kind(graph, value)
-    dtype = array.dtype if isinstance(kind, type) else np.result_type(array.dtype, kind)
-    is_weak = isinstance(kind, type) and (kind is int or kind is bool or array.dtype.kind == "f")
+def _adds_in(graph: Graph, array: Array, value: Value) -> bool:
+    """Whether sums of elements and a value are computed in the dtype of the array, one of which sums may have any order."""
+    is_wide = array.dtype.kind in "iuf" and array.dtype.itemsize >= 4
     return (
-        (is_weak or not isinstance(kind, type))
-        and dtype == array.dtype
-        and array.dtype.kind in "iuf"
-        and array.dtype.itemsize >= 4
-        and not array.part
+        is_wide and not array.part and compute_dtypes(graph, np.add, [array, value], None)[0] == array.dtype
     )
 
 
@@ -233,7 +227,7 @@ def update_each(graph: Graph, ufunc: np.ufunc, array: Value, indices: Value, ope
             value = strip_leading(value, len(found.extents))
         found.check(island)
         source = found.source(island)
-        is_sum = ufunc is np.add and value is not None and _is_of_dtype(graph, value, array)
+        is_sum = ufunc is np.add and value is not None and _adds_in(graph, array, value)
 
         def one(index: list[Affine]) -> None:
             place = source(index)

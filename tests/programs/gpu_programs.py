@@ -23,6 +23,7 @@ the largest one (sums whose terms cancel); 0 and 0 ask for equality. What floats
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -1263,3 +1264,14 @@ def compare(program: Program, got: Any, want: Any) -> None:
         return np.testing.assert_array_equal(got, want)
     largest = float(np.max(np.abs(want[np.isfinite(want)]), initial=0.0))
     np.testing.assert_allclose(got, want, rtol=relative, atol=absolute * largest)
+
+
+# ---- what is launched -------------------------------------------------------------------------------
+
+
+def threads_launched(text: str) -> list[int]:
+    """The threads of each kernel of CUDA C whose launch is known, as the comments above them say."""
+    launches = re.findall(r"// \w+ \(.*\): (.*?) blocks? of (.*?) threads?$", text, re.MULTILINE)
+    return [
+        math.prod(int(n) for part in one for n in part.replace("one", "1").split(" x ")) for one in launches
+    ]

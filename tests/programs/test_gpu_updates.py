@@ -6,12 +6,10 @@ where these are unknown.
 
 from __future__ import annotations
 
-import re
-
 import nestor as nt
 import numpy as np
 import pytest
-from gpu_programs import added_at, counted, embedding_gradient, set_at, updated_at
+from gpu_programs import added_at, counted, embedding_gradient, set_at, threads_launched, updated_at
 
 
 def maximum_of_each(b, x):
@@ -144,14 +142,5 @@ def test_no_kernel_of_much_work_has_few_threads(name: str):
         for dtype, shape in (text.split("[") for text in texts)
     ]
     text = nt.jit(function, target="cuda").lower(*specs).as_text("cuda")
-    launches = re.findall(r"// \w+ \(.*\): (.*?) blocks? of (.*?) threads?$", text, re.MULTILINE)
-    assert launches and "one thread" not in text
-    sizes = [_product(blocks) * _product(threads) for blocks, threads in launches]
-    assert max(sizes) >= 32 * 128
-
-
-def _product(text: str) -> int:
-    count = 1
-    for part in text.replace("one", "1").split(" x "):
-        count *= int(part)
-    return count
+    assert "one thread" not in text
+    assert max(threads_launched(text)) >= 32 * 128

@@ -22,6 +22,7 @@ from ....analysis.nest.sets.dependence import Dependences
 from ....analysis.nest.values.trip_counts import extent_of
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, AccumulateOp, AllocOp, ForOp, IfOp, LoadOp, StoreOp
+from ...nest.loops.distribute import distribute, pieces_of
 from ...nest.loops.flatten import flatten
 from ...nest.loops.sink import sink, why_not_sink
 from ...nest.mapping.bind import bind
@@ -260,6 +261,15 @@ def bind_blocks(loops: list[ForOp], steps: Steps) -> None:
         raise fail(loops[0], "a grid has three axes, and only one of them is long")
     for loop, axis in zip(loops, axes, strict=True):
         steps.do(bind, loop, axis=axis)
+
+
+def apart(loop: ForOp, steps: Steps) -> list[ForOp]:
+    """A loop for each piece of a loop's body, in their order."""
+    nests: list[ForOp] = []
+    while len(pieces_of(loop)) > 1:
+        nest, loop = steps.do(distribute, loop, after=1)
+        nests.append(nest)
+    return [*nests, loop]
 
 
 def make_perfect(outermost: ForOp, steps: Steps) -> None:

@@ -24,11 +24,12 @@ from ....analysis.nest.sets.dependence import Dependences
 from ....analysis.nest.values.trip_counts import extent_of
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import AccumulateOp, ForOp
-from ...nest.loops.distribute import distribute, pieces_of
+from ...nest.loops.distribute import pieces_of
 from ...nest.loops.reorder import reorder
 from ...nest.reductions.privatise import privatise
 from ...nest.rewrite.steps import UNRECORDED, Steps
 from ...nest.rewrite.trials import trial
+from .grid import apart
 
 THREADS = 256
 """Threads for each multiprocessor, which hide the latency of memory."""
@@ -84,17 +85,9 @@ def _share(band: list[ForOp], parts: list[int], steps: Steps) -> list[ForOp]:
     ]
     nests = [band[0]]
     for one in reversed(band):
-        nests = _apart(one, steps)
+        nests = apart(one, steps)
     for combine in combines:
         _, *inner = perfect_band(combine)
         if inner:  # the results are independent: their parts are added up by a thread each
             steps.do(reorder, [*inner, combine])
     return nests
-
-
-def _apart(loop: ForOp, steps: Steps) -> list[ForOp]:
-    nests: list[ForOp] = []
-    while len(pieces_of(loop)) > 1:
-        nest, loop = steps.do(distribute, loop, after=1)
-        nests.append(nest)
-    return [*nests, loop]

@@ -36,7 +36,6 @@ from ....analysis.nest.sets.accesses import is_defined_outside
 from ....analysis.nest.values.trip_counts import extent_of
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import AllocOp, ForOp, LoadOp, StoreOp
-from ...nest.loops.distribute import distribute, pieces_of
 from ...nest.loops.normalise import add_unit_loop, remove_unit_loop
 from ...nest.loops.rename import rename
 from ...nest.loops.reorder import reorder, why_not_reorder
@@ -52,7 +51,7 @@ from ...nest.rewrite.buffers import SHARED_BYTES
 from ...nest.rewrite.loops import fresh_names
 from ...nest.rewrite.steps import UNRECORDED, Steps
 from ...nest.rewrite.trials import trial
-from .grid import grid_axes, make_perfect
+from .grid import apart, grid_axes, make_perfect
 from .long_rows import FEW
 
 THREADS = 128
@@ -168,7 +167,7 @@ def _in_parts(band: list[ForOp], factor: int, steps: Steps) -> list[list[ForOp]]
         raise NestorError("it is no running result")
     nests = _in_chunks(columns[-1], steps, factor)
     if len(columns) > 1:
-        nests = _apart(columns[0], steps)
+        nests = apart(columns[0], steps)
     bands: list[list[ForOp]] = []
     for nest in nests:
         make_perfect(nest, steps)
@@ -187,16 +186,7 @@ def _is_scan(loop: ForOp) -> bool:
 def _in_chunks(row: ForOp, steps: Steps, factor: int = CHUNK) -> list[ForOp]:
     (scan,) = (op for op in row.body.block.ops if isinstance(op, ForOp))
     steps.do(block_scan, scan, factor=factor)
-    return _apart(row, steps)
-
-
-def _apart(row: ForOp, steps: Steps) -> list[ForOp]:
-    """Nests of the pieces of a loop's body."""
-    nests: list[ForOp] = []
-    while len(pieces_of(row)) > 1:
-        nest, row = steps.do(distribute, row, after=1)
-        nests.append(nest)
-    return [*nests, row]
+    return apart(row, steps)
 
 
 def _is_shorter(nest: ForOp, iterations: int) -> bool:

@@ -242,15 +242,15 @@ def _remark_one_thread(nest: ForOp, refusal: Refusal) -> None:
 
 
 def _share_long_scan(nest: Nest) -> bool:
-    parts = share_long_scan(nest.nest, nest.steps)
-    for part in parts:
-        if (refusal := _bind_nest(part, nest.block, nest.gpu, nest.steps)) is not None:
-            _remark_one_thread(part, refusal)
-    return bool(parts)
+    return _bind_parts(share_long_scan(nest.nest, nest.steps), nest)
 
 
 def _share_updates(nest: Nest) -> bool:
-    parts = share_updates(nest.nest, nest.steps)
+    return _bind_parts(share_updates(nest.nest, nest.steps), nest)
+
+
+def _bind_parts(parts: list[ForOp], nest: Nest) -> bool:
+    """Bind the nests that a nest became; False where there are none."""
     for part in parts:
         if (refusal := _bind_nest(part, nest.block, nest.gpu, nest.steps)) is not None:
             _remark_one_thread(part, refusal)
@@ -260,14 +260,13 @@ def _share_updates(nest: Nest) -> bool:
 def _share_column_scans(nest: Nest) -> bool:
     bands = share_column_scans(nest.nest, nest.steps)
     for band in bands:
-        refusal = (_bind_tiles if len(band) > 1 else _bind_columns)(band, nest.block, nest.steps)
+        if len(band) > 1:
+            refusal = _bind_tiles(band, nest.block, nest.steps)
+        else:
+            refusal = _bind_rows(band[0], nest.block, nest.steps)
         if refusal is not None:
             _remark_one_thread(band[0], refusal)
     return bool(bands)
-
-
-def _bind_columns(band: list[ForOp], block: int, steps: Steps) -> Refusal | None:
-    return _bind_rows(band[0], block, steps)
 
 
 def _bind_outward(nest: Nest) -> bool:
@@ -348,24 +347,22 @@ def _bind_inner_outward(nest: Nest) -> bool:
 
 
 def _share_long_rows(nest: Nest) -> bool:
-    nests = share_long_rows(nest.band, nest.block, nest.gpu, nest.steps)
-    for one in nests:
-        schedule(one, nest.block, nest.steps, nest.gpu)
-    return bool(nests)
+    return _schedule_parts(share_long_rows(nest.band, nest.block, nest.gpu, nest.steps), nest)
+
+
+def _schedule_parts(parts: list[ForOp], nest: Nest) -> bool:
+    """Schedule the nests that a band became, those of which are bound already left alone; False where there are none."""
+    for part in parts:
+        schedule(part, nest.block, nest.steps, nest.gpu)
+    return bool(parts)
 
 
 def _share_long_row_scans(nest: Nest) -> bool:
-    nests = share_long_row_scans(nest.band, nest.steps)
-    for one in nests:
-        schedule(one, nest.block, nest.steps, nest.gpu)
-    return bool(nests)
+    return _schedule_parts(share_long_row_scans(nest.band, nest.steps), nest)
 
 
 def _share_long_sums(nest: Nest) -> bool:
-    nests = share_long_sums(nest.band, nest.gpu, nest.steps)
-    for one in nests:
-        schedule(one, nest.block, nest.steps, nest.gpu)
-    return bool(nests)
+    return _schedule_parts(share_long_sums(nest.band, nest.gpu, nest.steps), nest)
 
 
 def _bind_unguarded(nest: Nest) -> bool:
