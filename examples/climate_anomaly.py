@@ -8,6 +8,9 @@ Chunks are of whole days, and the function is compiled once. What a chunk needs 
 and deviation are complete before, is read off the function. The source is read twice, since it is not held.
 """
 
+# xarray and Dask have types for some of their functions only:
+# pyright: strict, reportUnknownMemberType=false, reportPrivateImportUsage=false
+
 from __future__ import annotations
 
 import argparse
@@ -21,7 +24,6 @@ import dask
 import nestor as nt
 import numpy as np
 import xarray as xr
-from dask.distributed import Client, LocalCluster
 
 LATITUDES, LONGITUDES = 90, 180
 DAYS = 30
@@ -82,7 +84,8 @@ def compute(source: Path, target: Path) -> xr.DataArray:
     begin = time.perf_counter()
     result.to_dataset(name="anomaly").to_zarr(target, encoding={"anomaly": {"chunks": result.data.chunksize}})
     print(f"computed and stored in {time.perf_counter() - begin:.1f} s")
-    return xr.open_zarr(target).anomaly
+    stored: xr.DataArray = xr.open_zarr(target).anomaly
+    return stored
 
 
 def plot(found: xr.DataArray, path: str = "climate_anomaly.png") -> None:
@@ -103,21 +106,22 @@ def plot(found: xr.DataArray, path: str = "climate_anomaly.png") -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--gigabytes", type=float, default=0.05)
     parser.add_argument("--days-a-chunk", type=int, default=0, help="by default, chunks of at most 32 MiB")
     parser.add_argument("--keep", type=Path, help="a folder for the stores, which stay there")
     given = parser.parse_args()
     most = 2**25 // (4 * LATITUDES * LONGITUDES)
     days_a_chunk = given.days_a_chunk or min(most, max(DAYS, int(given.gigabytes * most)))
+    distributed: Any = import_module("dask.distributed")
     with tempfile.TemporaryDirectory() as folder:
         place = given.keep or Path(folder)
         with (
             dask.config.set({"temporary-directory": folder}),
-            LocalCluster(
+            distributed.LocalCluster(
                 n_workers=2, threads_per_worker=1, memory_limit="1.4 GiB", dashboard_address=":0"
             ) as cluster,
-            Client(cluster),
+            distributed.Client(cluster),
         ):
             make_store(place / "t2m.zarr", given.gigabytes, days_a_chunk)
             found = compute(place / "t2m.zarr", place / "anomaly.zarr")

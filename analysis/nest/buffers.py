@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, ModuleOp, NoneAttr, StridedLayoutAttr
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+    NoneAttr,
+    StridedLayoutAttr,
+)
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
@@ -12,6 +20,15 @@ from ...dialects.nest import AllocOp
 from ...dialects.nt.types import width_of
 from ...dialects.walk import walk
 from .loop_structure import functions
+
+_SPACES = {3: "shared", 5: "local"}
+"""The memory spaces that a buffer's type can ask for; in the default space it is where its place puts it."""
+
+
+def declared_space(buffer: MemRefType) -> str | None:
+    """The memory space that a type asks for by name; None for the default one."""
+    space = buffer.memory_space
+    return _SPACES.get(space.value.data) if isinstance(space, IntegerAttr) else None
 
 
 def buffer_name(buffer: SSAValue) -> str:

@@ -17,9 +17,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from ...analysis.nest.buffers import declared_space
 from ...analysis.nest.check_sites import raises
 from ...analysis.nest.kernels.barrier_places import THREAD_AXES, foreign_operation
-from ...analysis.nest.kernels.gpu_accesses import accesses, declared_space, is_bound
+from ...analysis.nest.kernels.gpu_accesses import accesses, is_bound
 from ...analysis.nest.kernels.gpu_accesses import may_overlap as overlapping
 from ...analysis.nest.kernels.loop_marks import block_shape, too_many_threads
 from ...analysis.nest.values.linear_forms import Division, Linear, linear, terms_of

@@ -13,9 +13,10 @@ from xdsl.dialects import arith, math, memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr, MemRefType, NoneAttr, i64
 from xdsl.ir import Operation, SSAValue
 
+from ...analysis.nest.buffers import declared_space
 from ...analysis.nest.kernels.barrier_places import THREAD_AXES, bound_loops, threads_for
 from ...analysis.nest.kernels.combiners import NO_FASTMATH, identity
-from ...analysis.nest.kernels.gpu_accesses import declared_space, loops_around
+from ...analysis.nest.kernels.gpu_accesses import loops_around
 from ...analysis.nest.kernels.lane_reductions import holds_first, reduction_loop
 from ...analysis.nest.kernels.thread_copies import NoCopies, ThreadCopies, thread_copies
 from ...analysis.nest.sets.domains import Domain, domain_of

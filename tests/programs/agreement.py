@@ -24,6 +24,9 @@ def same(got, want, tolerance=0.0):
         for a, b in zip(got, want, strict=True):
             same(a, b, tolerance)
         return
+    if isinstance(want, np.dtype):
+        assert got == want
+        return
     if isinstance(want, dict):
         assert list(got) == list(want)
         return same(list(got.values()), list(want.values()), tolerance)

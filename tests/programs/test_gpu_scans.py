@@ -56,7 +56,7 @@ def check(seed: int) -> None:
         elif function is running_product:
             np.testing.assert_allclose(got, want, rtol=1e-9)
         else:
-            bound = 100 * np.finfo(dtype).eps * np.cumsum(np.abs(x), axis=axis)
+            bound = 100 * np.finfo(want.dtype).eps * np.cumsum(np.abs(x), axis=axis)
             assert np.all(np.abs(got - want) <= bound + 1e-30)
 
 

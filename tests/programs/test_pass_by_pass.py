@@ -27,9 +27,10 @@ def judged(program, call=0):
     """The first pass that changes what a call gives, and how."""
     want = outcome(program, program.function, call)[:2]
 
+    if program.outside is not None:  # once: a list that is equal to the one before is another one
+        program.outside(call)
+
     def arguments():
-        if program.outside is not None:
-            program.outside(call)
         return program.arguments(np.random.default_rng(call), call)
 
     def differs(got):

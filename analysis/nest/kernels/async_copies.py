@@ -33,8 +33,7 @@ from xdsl.ir import Operation, SSAValue
 from ....dialects.attributes import ASYNC, COPIES
 from ....dialects.nest import AllocOp, BarrierOp, ForOp, LoadOp, StoreOp
 from ....dialects.nest.loop import THREAD_AXES
-from ..buffers import element_bytes
-from .gpu_accesses import declared_space
+from ..buffers import declared_space, element_bytes
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,14 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import IntegerAttr, MemRefType
 from xdsl.ir import Operation, SSAValue
 
 from ....dialects.nest import BIND_AXES, AccumulateOp, ForOp, IfOp, LoadOp, StoreOp
 from .barrier_places import bound_loops
-
-_SPACES = {3: "shared", 5: "local"}
-"""The memory spaces that a buffer's type can ask for; in the default space it is where its place puts it."""
 
 
 class Phase(NamedTuple):
@@ -29,12 +25,6 @@ class Phase(NamedTuple):
         if self.by_first_thread and other.by_first_thread:
             return False
         return bool(self.writes & (other.reads | other.writes) or self.reads & other.writes)
-
-
-def declared_space(buffer: MemRefType) -> str | None:
-    """The memory space that a type asks for by name; None for the default one."""
-    space = buffer.memory_space
-    return _SPACES.get(space.value.data) if isinstance(space, IntegerAttr) else None
 
 
 def is_bound(op: Operation) -> bool:

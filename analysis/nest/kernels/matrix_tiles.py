@@ -43,8 +43,8 @@ from xdsl.ir.affine import AffineBinaryOpKind
 
 from ....dialects.attributes import MATRIX, TF32
 from ....dialects.nest import LANES, AccumulateOp, ForOp, LoadOp
+from ..buffers import declared_space
 from ..values.linear_forms import Atom, Division, Linear, forms_of, linear
-from .gpu_accesses import declared_space
 from .lane_reductions import differs
 
 ROWS, COLUMNS = 16, 8

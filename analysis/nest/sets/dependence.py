@@ -31,6 +31,7 @@ from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineDimExpr
 from ....dialects.affine import AffineList, dims_of, linear_terms
 from ....dialects.nest import AccumulateOp, ForOp, IfOp, LoadOp
 from ....dialects.walk import walk
+from ..buffers import declared_space
 from ..loop_structure import enclosing_function, enclosing_loops, is_inside
 from .accesses import (
     FRESH,
@@ -359,11 +360,13 @@ def _commute(first: Access, second: Access) -> bool:
 
 
 def are_atomic(first: Access, second: Access) -> bool:
-    """Two updates of one buffer that may be made at the same time."""
-    updates = (first.op, second.op)
-    return all(isinstance(op, AccumulateOp) and op.order_name == "atomic" for op in updates) and _commute(
-        first, second
-    )
+    """Two updates of one buffer that may be made at the same time: not where each thread has its own."""
+    for access in (first, second):
+        if not isinstance(access.op, AccumulateOp) or access.op.order_name != "atomic":
+            return False
+        if access.buffer is not None and declared_space(access.buffer.type) == "local":  # pyright: ignore
+            return False
+    return _commute(first, second)
 
 
 def combines_alike(a: AccumulateOp, b: AccumulateOp) -> bool:

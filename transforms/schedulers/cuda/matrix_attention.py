@@ -29,8 +29,7 @@ from __future__ import annotations
 from math import prod
 
 from ....analysis.machine import Gpu
-from ....analysis.nest.buffers import element_bytes
-from ....analysis.nest.kernels.gpu_accesses import declared_space
+from ....analysis.nest.buffers import declared_space, element_bytes
 from ....analysis.nest.kernels.matrix_tiles import COLUMNS, Form, form_of
 from ....analysis.nest.loop_structure import enclosing_loops, is_inside, loops_in, perfect_band
 from ....analysis.nest.values.trip_counts import extent_of

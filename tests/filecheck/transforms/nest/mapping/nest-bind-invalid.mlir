@@ -150,3 +150,23 @@ func.func @too_many_warps(%x: f32, %y: memref<40x32xf32>) {
   }
   func.return
 }
+
+// -----
+
+// An update in one step is one of a thread's own element: no other thread meets it.
+func.func @atomic_in_registers(%a: memref<8x6xi64>, %c: memref<8xi64>) {
+  %zero = arith.constant 0 : i64
+  nest.for "o" %o = 0 to 8 bind "block.x" {
+    %t = nest.alloc "t" : memref<i64, 5 : i64>
+    nest.store "t" %zero, %t[] : memref<i64, 5 : i64>
+    // expected-error @below {{cannot bind the loop "i": a reduction dependence on "t" is carried by the loop "i"}}
+    nest.for "i" %i = 0 to 6 {
+      %v = nest.load %a[%o, %i] : memref<8x6xi64>
+      // expected-note @below {{updates "t" in an earlier iteration and updates it again in a later one}}
+      nest.accumulate "t" add %v, %t[] order(atomic) : memref<i64, 5 : i64>
+    }
+    %r = nest.load %t[] : memref<i64, 5 : i64>
+    nest.store "c" %r, %c[%o] : memref<8xi64>
+  }
+  func.return
+}
