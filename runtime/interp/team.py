@@ -70,7 +70,10 @@ class TeamCompiler(Compiler):
             return self.alloc(op)
         if isinstance(op, AccumulateOp) and self.axes and reduction_loop(op) is not None:
             return self._over_lanes(op)
+        # an atomic update is no race with others like it
+        self.is_atomic = isinstance(op, AccumulateOp) and op.order_name == "atomic"
         super().operation(op)
+        self.is_atomic = False
 
     def _is_once(self, op: Operation) -> bool:
         """Whether one thread does `op` for all; elements are read by every thread."""
@@ -127,12 +130,6 @@ class TeamCompiler(Compiler):
         lengths = "".join(f"{threads_for(found)}, " for found in loops.values())
         self.axes = {}
         self.line(f"run_team(rng, {team}, ({lengths}), races, operations)")
-
-    def accumulate(self, op: AccumulateOp) -> None:
-        """An atomic update is no race with others like it."""
-        self.is_atomic = op.order_name == "atomic"
-        super().accumulate(op)
-        self.is_atomic = False
 
     def _over_lanes(self, op: AccumulateOp) -> None:
         """An update by all lanes of a warp: they meet, and lane 0 makes the updates of all."""

@@ -72,6 +72,27 @@ HALVES = """
 """
 """One barrier for both loops that read what others wrote: before the first of them."""
 
+COUNTS = """
+  nest.for "o" %o = 0 to 4 bind "block.x" {
+    %s = nest.alloc "s" : memref<2xi32>
+    nest.for "t" %t = 0 to 2 bind "thread.x" {
+      %zero = arith.constant 0 : i32
+      nest.store "s" %zero, %s[%t] : memref<2xi32>
+    }
+    nest.for "u" %u = 0 to 8 bind "thread.x" {
+      %one = arith.constant 1 : i32
+      nest.accumulate "s" add %one, %s[%u mod 2] order(atomic) : memref<2xi32>
+      nest.accumulate "s" add %one, %s[1 - %u mod 2] order(atomic) : memref<2xi32>
+    }
+    nest.for "w" %w = 0 to 8 bind "thread.x" {
+      %a = nest.load %s[%w mod 2] : memref<2xi32>
+      %f = arith.sitofp %a : i32 to f32
+      nest.accumulate "y" add %f, %y[%o, %w] : memref<4x8xf32>
+    }
+  }
+"""
+"""Updates in one step meet without a barrier; what is before and after them does not."""
+
 STEPS_WITHOUT_WAITING = """
   nest.for "o" %o = 0 to 4 bind "block.x" {
     %s = nest.alloc "s" : memref<8xf32>
@@ -244,6 +265,7 @@ NESTS = {
     "shifted-loops": (SHIFTED_LOOPS, 0),
     "neighbours": (NEIGHBOURS, 1),
     "halves": (HALVES, 1),
+    "counts": (COUNTS, 2),
     "total-by-the-first-thread": (TOTAL_BY_THE_FIRST_THREAD, 1),
     "first-thread-in-between": (FIRST_THREAD_IN_BETWEEN, 3),
     "steps-of-a-block": (STEPS_OF_A_BLOCK, 2),
