@@ -231,9 +231,9 @@ def draw_skew(rng: random.Random, module: ModuleOp) -> Request | None:
 
 def draw_widen(rng: random.Random, module: ModuleOp) -> Request | None:
     outer = draw_loop(rng, module, lambda loop: any(_uses(inner, loop) for inner in loops_in(loop)[1:]))
-    if outer is None:
+    inside = [] if outer is None else [inner for inner in loops_in(outer)[1:] if _uses(inner, outer)]
+    if outer is None or not inside:
         return None
-    inside = [inner for inner in loops_in(outer)[1:] if _uses(inner, outer)]
     return Request("widen", (rng.choice(inside).label, outer.label), None, {})
 
 
