@@ -254,6 +254,19 @@ def combine(kind: AffineBinaryOpKind, lhs: AffineExpr, rhs: AffineExpr) -> Affin
 # ---- normal form ------------------------------------------------------------------------------------
 
 
+def comparison(expr: AffineExpr) -> tuple[AffineExpr, str, AffineExpr]:
+    """`expr >= 0` as people write it: what is subtracted stands on the left of a `<`, else all on that of a `>=`.
+
+    `n - i - 1 >= 0` is `i < n`, `i - 2 >= 0` is `i >= 2`.
+    """
+    terms, constant = linear_terms(expr)
+    positive = {atom: factor for atom, factor in terms.items() if factor > 0}
+    negative = {atom: -factor for atom, factor in terms.items() if factor < 0}
+    if negative:
+        return sum_of(negative, 0), "<", sum_of(positive, constant + 1)
+    return sum_of(positive, 0), ">=", sum_of({}, -constant)
+
+
 def linear_terms(expr: AffineExpr) -> tuple[dict[AffineExpr, int], int]:
     """`expr` as a sum: the factor of each atom (a dimension, or a mod/floordiv/ceildiv), and the constant."""
     terms: dict[AffineExpr, int] = {}

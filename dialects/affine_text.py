@@ -18,7 +18,7 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.parser.affine_parser import AffineParser
 from xdsl.printer import Printer
 
-from .affine import AffineList, combine, linear_terms, sum_of
+from .affine import AffineList, combine, comparison
 from .limits import why_not_numbers
 
 
@@ -98,13 +98,7 @@ def print_where(printer: Printer, where: AffineList) -> None:
     """`where (%i < %n, %i >= 2)`: negative terms stand on the left of a `<`."""
 
     def constraint(expr: AffineExpr) -> None:
-        terms, constant = linear_terms(expr)
-        positive = {atom: factor for atom, factor in terms.items() if factor > 0}
-        negative = {atom: -factor for atom, factor in terms.items() if factor < 0}
-        if negative:
-            left, relation, right = sum_of(negative, 0), "<", sum_of(positive, constant + 1)
-        else:
-            left, relation, right = sum_of(positive, 0), ">=", sum_of({}, -constant)
+        left, relation, right = comparison(expr)
         print_expr(printer, left, where.operands)
         printer.print_string(f" {relation} ")
         print_expr(printer, right, where.operands)

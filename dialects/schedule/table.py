@@ -264,6 +264,11 @@ _ROWS: dict[tuple[str, str], tuple[Primitive, ...]] = {
             "Leave out conditions of statements in a loop where no one sees what the statements do without them.",
             _loop(),
         ),
+        _primitive(
+            "widen",
+            "Give a loop the same range in all iterations of one around it, statements the conditions.",
+            (*_loop(), Target("within", keyword="in")),
+        ),
     ),
     ("Producers and consumers", "producers"): (
         _primitive(

@@ -229,6 +229,18 @@ def draw_skew(rng: random.Random, module: ModuleOp) -> Request | None:
     return Request("skew", (outer.label, rng.choice(inside).label), None, {"by": rng.choice((-1, 1, 1, 2))})
 
 
+def draw_widen(rng: random.Random, module: ModuleOp) -> Request | None:
+    outer = draw_loop(rng, module, lambda loop: any(_uses(inner, loop) for inner in loops_in(loop)[1:]))
+    inside = [] if outer is None else [inner for inner in loops_in(outer)[1:] if _uses(inner, outer)]
+    if outer is None or not inside:
+        return None
+    return Request("widen", (rng.choice(inside).label, outer.label), None, {})
+
+
+def _uses(inner: ForOp, outer: ForOp) -> bool:
+    return outer.iv in (*inner.lower_operands, *inner.upper_operands)
+
+
 def draw_tile(rng: random.Random, module: ModuleOp) -> Request | None:
     outer = draw_loop(rng, module, has_sole_loop)
     if outer is None:

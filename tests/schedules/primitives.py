@@ -68,6 +68,7 @@ from primitive_loops import (
     draw_specialise,
     draw_tile,
     draw_unroll,
+    draw_widen,
     has_reduction,
     is_innermost,
     is_masked,
@@ -176,6 +177,12 @@ PRIMITIVES: dict[str, Primitive] = {
     ),
     "skew": Primitive(
         draw_skew, weight=1, harmless="refused are marked loops, and loops that are not one in the other"
+    ),
+    "widen": Primitive(
+        draw_widen,
+        weight=2,
+        families=("triangular",),
+        harmless="where domains do not do, the body becomes a branch: test_nest_widen.py has one that divides by zero else",
     ),
     "normalise": Primitive(
         of_loop("normalise"), weight=1, harmless="refused is a first iteration that no expression is"

@@ -23,6 +23,7 @@ from nestor.transforms.nest.loops.shift import shift
 from nestor.transforms.nest.loops.skew import skew
 from nestor.transforms.nest.loops.specialise import specialise
 from nestor.transforms.nest.loops.unroll import unroll
+from nestor.transforms.nest.loops.widen import widen
 from nestor.transforms.nest.mapping.annotate import annotate
 from nestor.transforms.nest.mapping.atomic import atomic
 from nestor.transforms.nest.mapping.insert_barriers import insert_barriers
@@ -207,6 +208,12 @@ NO_RESULT = {
         LoweringError,
         "marked unrolled, but its bounds are not constant",
         then=_lower(TO_SCF),
+    ),
+    "widen": Case(
+        _loops("0 to %n"),
+        lambda m: widen(_i(m), _j(m)),
+        "transforms.nest.loops.widen:why_not_widen",
+        None,
     ),
     "stream": Case(
         _loops("0 to %n"),

@@ -134,6 +134,10 @@ class StepMethods:
             """Leave out conditions of statements in a loop where no one sees what the statements do without them."""
             ...
 
+        def widen(self, loop: Place, within: Place) -> None:
+            """Give a loop the same range in all iterations of one around it, statements the conditions."""
+            ...
+
         def compute_at(
             self,
             buffer: Place,

@@ -36,9 +36,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Operation
 from xdsl.ir.affine import AffineBinaryOpKind
 from xdsl.traits import is_side_effect_free
 
@@ -60,10 +58,9 @@ from ....analysis.nest.sets.dependence import Dependences, analyse, equal_in_one
 from ....analysis.nest.sets.integer_sets import is_never_negative
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
-from ....dialects.nest import BIND_AXES, AccumulateOp, ForOp, IfOp, LoadOp, StoreOp
-from ....dialects.nest.common import INDEX
-from ..rewrite.loops import add_domain, materialise
-from .split import unmaskable, without_domain
+from ....dialects.nest import BIND_AXES, AccumulateOp, ForOp, LoadOp, StoreOp
+from ..rewrite.loops import add_domain
+from ..rewrite.masks import put_in_branch, unmaskable, without_domain
 
 _FARTHEST_SHIFT = 8
 """How far a hint looks for a shift of the second loop that makes fusing legal."""
@@ -266,7 +263,7 @@ def _guard(smaller: ForOp, larger: ForOp) -> None:
     if not len(constraints):
         return
     if _needs_branch(smaller, larger):
-        _branch(smaller, constraints)
+        put_in_branch(smaller, constraints)
         return
     for statement in statements(smaller):
         add_domain(statement, constraints)
@@ -283,29 +280,3 @@ def _constraints(smaller: ForOp, larger: ForOp) -> AffineList:
         if first is None or not is_never_negative(inside, first):
             needed = needed.concat(inside.substitute(larger.iv, own))
     return needed
-
-
-def _branch(loop: ForOp, constraints: AffineList) -> None:
-    """Put the body of `loop` into a branch that is taken where all the constraints are >= 0."""
-    body = loop.body.block
-    inside = list(body.ops)
-    for op in inside:
-        op.detach()
-    taken = Block()
-    taken.add_ops(inside)
-    holds: SSAValue | None = None
-    added: list[Operation] = []
-    for k in range(len(constraints)):
-        value = materialise(constraints[k], body, None)
-        zero = arith.ConstantOp(IntegerAttr(0, INDEX))
-        compare = arith.CmpiOp(value, zero.result, "sge")
-        added += [zero, compare]
-        if holds is not None:
-            added.append(arith.AndIOp(holds, compare.result))
-        holds = added[-1].results[0]
-        body.add_ops([op for op in added if op.parent is None])
-    assert holds is not None
-    branch = IfOp(holds, Region(taken))
-    body.add_op(branch)
-    for op in body.ops:
-        op.location = loop.location

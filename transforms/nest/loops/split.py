@@ -39,32 +39,28 @@ Splitting keeps the order of iterations, so no dependence forbids it. Called `sp
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import gcd
 from typing import Literal
 
-from xdsl.dialects import memref
 from xdsl.dialects.builtin import IntegerAttr, StringAttr
-from xdsl.ir import Operation
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineDimExpr, AffineExpr
 
 from ....analysis.nest.kernels.loop_marks import refuse_marked
 from ....analysis.nest.loop_structure import (
     enclosing_function,
-    is_check,
     statements,
     trip_count,
     trips_between,
 )
-from ....analysis.nest.sets.accesses import accesses_of, is_defined_outside
-from ....analysis.nest.sets.domains import DIVISIONS, is_computation
 from ....analysis.nest.sets.integer_sets import Row, System, difference, is_never_negative
 from ....analysis.nest.values.extent_keys import facts_of, input_dims, value_key
 from ....dialects.affine import AffineList, linear_terms
 from ....dialects.diagnostic import NestorError, fail
-from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
+from ....dialects.nest import AllocOp, ForOp
 from ....dialects.nest.common import INDEX, name_hint_of
 from ..rewrite.loops import add_domain, fresh_names, rename_copies, replace_index
+from ..rewrite.masks import why_not_masked
 
 Tail = Literal["remainder", "mask", "clamp", "perfect"]
 
@@ -113,93 +109,6 @@ def _trips(loop: ForOp) -> AffineList:
     found = trips_between(lower, upper, loop.step_value)
     assert found is not None
     return found
-
-
-def why_not_masked(loop: ForOp) -> NestorError | None:
-    """Refuses to run more iterations than there are, with the statements masked, where that is more than statements."""
-    if (op := _may_fail_anew(loop)) is not None:
-        return fail(
-            loop,
-            f'cannot split the loop "{loop.label}" with a mask: iterations outside of its bounds would check indices that '
-            "the program does not use",
-            hint="use tail=remainder",
-            notes=[(op, "this check can fail")],
-        )
-    if (op := without_domain(loop)) is not None:
-        return fail(
-            loop,
-            f"cannot split the loop \"{loop.label}\" with a mask: '{op.name}' in it would run outside of its bounds as "
-            "well, and has no domain",
-            hint="use tail=remainder or tail=clamp",
-            notes=[(op, "this is not a statement with a domain")],
-        )
-    for op in unmaskable(loop):
-        if type(op) in DIVISIONS and _is_same_in_all(op, loop):
-            continue
-        return fail(
-            loop,
-            f'cannot split the loop "{loop.label}" with a mask: iterations outside of its bounds would read elements '
-            "that the program does not, and no domain keeps them from it",
-            hint="use tail=remainder or tail=clamp",
-            notes=[(op, why_unmaskable(op))],
-        )
-    return None
-
-
-def _may_fail_anew(loop: ForOp) -> Operation | None:
-    """A check below `loop` that could fail in an iteration outside of its bounds only."""
-    return next((op for op in loop.walk() if is_check(op) and not _is_same_in_all(op, loop)), None)
-
-
-def _is_same_in_all(op: Operation, loop: ForOp) -> bool:
-    """Whether every iteration does what the first one of its block, which is one of the program, has done."""
-    return op.parent is loop.body.block and all(is_defined_outside(value, loop) for value in op.operands)
-
-
-def without_domain(loop: ForOp) -> Operation | None:
-    """A call, a window or another operation below `loop` that is not known to do nothing where no statement does."""
-    for op in loop.body.walk():
-        if isinstance(op, memref.SubviewOp | memref.ReinterpretCastOp) or any(
-            access.buffer is None for access in accesses_of(op)
-        ):
-            return op
-        if isinstance(op, AllocOp) and not all(is_defined_outside(size, loop) for size in op.sizes):
-            return op
-    return None
-
-
-def unmaskable(loop: ForOp) -> Iterator[Operation]:
-    """The loads and divisions below `loop` that run whatever the domains of statements are.
-
-    Something else than a statement makes use of them, or nothing does.
-    """
-    for op in loop.body.walk():
-        if (isinstance(op, LoadOp) or type(op) in DIVISIONS) and not _serves_statements(op):
-            yield op
-
-
-def why_unmaskable(op: Operation) -> str:
-    """Why no domain keeps `op` from running, for a note."""
-    if any(result.uses for result in op.results):
-        return "a branch or a bound depends on this value"
-    return "nothing uses this value"
-
-
-def _serves_statements(op: Operation) -> bool:
-    """Whether statements alone make use of `op`, at once or through other loads and operations."""
-    pending, seen = [op], {op}
-    while pending:
-        users = {use.operation for result in pending.pop().results for use in result.uses}
-        if not users:
-            return False
-        for user in users - seen:
-            if isinstance(user, (StoreOp, AccumulateOp)) or isinstance(user.parent_op(), AccumulateOp):
-                continue
-            if not (isinstance(user, LoadOp) or is_computation(user)):
-                return False
-            seen.add(user)
-            pending.append(user)
-    return True
 
 
 def _why_not_perfect(loop: ForOp, factor: int, trips: AffineList) -> NestorError | None:

@@ -50,11 +50,12 @@ from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import ForOp
 from ..rewrite.loops import add_domain, fresh_names, replace_index, simplify_bounds
+from ..rewrite.masks import why_not_masked
 from .cut import copy_after, rename
 from .normalise import remove_unit_loop
 from .reorder import permute, why_not_reorder
 from .shift import add_to_all
-from .split import Tail, split, why_not_masked, why_not_split
+from .split import Tail, split, why_not_split
 
 
 def why_not_tile(
@@ -203,7 +204,7 @@ def _why_not_aligned(loop: ForOp, size: int, tail: Tail) -> NestorError | None:
     loop.set_bounds(*bounds)
     if refusal is None and tail == "mask":
         # the first block is not whole either, whatever the upper bound
-        refusal = why_not_masked(loop)
+        refusal = why_not_masked(loop, from_none=True)
     if refusal is None and loop.step_value != 1:
         reason = "its first iteration depends on loops around it, and its step is not 1"
         return fail(loop, f"cannot tile the loops {loop.label}: {reason}")

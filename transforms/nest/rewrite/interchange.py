@@ -80,6 +80,15 @@ def swap(outer: Range, inner: Range) -> tuple[Range, Range] | None:
     return outside.range(), inside.range()
 
 
+def extreme_over(bound: AffineList, loop: ForOp, *, least: bool) -> AffineList | None:
+    """What `bound` is at least in all iterations of `loop`, or at most; None where it is not linear in its variable."""
+    factor = _factor(bound, loop.iv)
+    if not factor:
+        return bound if factor == 0 else None
+    end = loop.lower[0] if (factor > 0) == least else loop.upper[0].add(-1)
+    return bound.substitute(loop.iv, end)
+
+
 class _Collected:
     """The bounds of a variable, as constraints on it come in."""
 
@@ -125,10 +134,10 @@ def _constraints(loop: Range, variable: SSAValue) -> list[AffineList | None]:
     own = AffineList.of(loop.variable)
     lowers = [own.minus(bound) for bound in loop.lower]
     uppers = [bound.minus(own).add(-1).canonical() for bound in loop.upper]
-    return [_without_division(constraint, variable) for constraint in (*lowers, *uppers)]
+    return [without_division(constraint, variable) for constraint in (*lowers, *uppers)]
 
 
-def _without_division(constraint: AffineList, variable: SSAValue) -> AffineList | None:
+def without_division(constraint: AffineList, variable: SSAValue) -> AffineList | None:
     """`y + c * (a floordiv d) >= 0` with `variable` in `a`, as `d * y + c * a + ... >= 0`, which says the same."""
     terms, _ = linear_terms(constraint.exprs[0])
     divisions = [

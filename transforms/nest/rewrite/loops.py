@@ -151,6 +151,8 @@ _ARITH = {
 
 def add_domain(op: StoreOp | AccumulateOp, constraints: AffineList) -> None:
     """Restrict a statement to where every one of `constraints` is also >= 0."""
+    if not len(constraints):
+        return
     where = op.where
     combined = constraints if where is None else where.concat(constraints)
     op.set_access(op.indices, combined.canonical())

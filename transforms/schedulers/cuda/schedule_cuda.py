@@ -42,6 +42,7 @@ For each nest, the first of these that the primitives find legal:
   result: blocks (cuda/scans.py).
 * An outermost loop with dependences changes places with an inner one that has none (nest-reorder): a recurrence
   down the rows.
+* A sweep whose elements depend on those before them in both loops: diagonals, a launch each (cuda/wavefronts.py).
 * An outermost loop with dependences stays on the host and launches the nests inside it in every iteration:
   time steps.
 * The nest is left as it is, one thread, and a remark says why.
@@ -116,6 +117,7 @@ from .scans import bind_scans, share_column_scans, share_long_row_scans, share_l
 from .tensor_cores import schedule_matrix_product, schedule_tensor_cores
 from .transposes import bind_transposed
 from .updates import share_updates
+from .wavefronts import share_diagonals
 
 DEFAULT = gpu()
 
@@ -221,16 +223,6 @@ def _remove_unit_loops(nest: ForOp, steps: Steps) -> bool:
     return bool(units_in)
 
 
-def _bind_checks(nest: Nest) -> bool:
-    """One thread per iteration of a nest that only checks indices; none may be made up, so that the last block has fewer."""
-    if (error := why_not_split(nest.nest, nest.block, "clamp")) is not None:
-        nest.left = Refusal.of(error)
-        return True
-    outer, inner = nest.steps.do(split, nest.nest, factor=nest.block, tail="clamp")
-    _bind([outer, inner], ["block.x", "thread.x"], nest.steps)
-    return True
-
-
 def _remark_one_thread(nest: ForOp, refusal: Refusal) -> None:
     extent = extent_of(nest)
     count = "all" if extent is None else extent
@@ -291,6 +283,12 @@ def _independent_loop_outward(nest: ForOp, dependences: Dependences, steps: Step
             return loop
         steps.do(reorder, band[: k + 1])
     return None
+
+
+def _bind_diagonals(nest: Nest) -> bool:
+    """Bind the elements of a diagonal, of which the host runs one after the other."""
+    along = share_diagonals(nest.nest, nest.steps)
+    return along is not None and _bind_parts([along], nest)
 
 
 def _bind_inside_host_loop(nest: Nest) -> bool:
@@ -366,9 +364,14 @@ def _share_long_sums(nest: Nest) -> bool:
 
 
 def _bind_unguarded(nest: Nest) -> bool:
-    refusal = why_not_guarded(nest.band[0])
-    assert refusal is not None
-    nest.left = _bind_with_remainder(nest.band[0], nest.block, refusal, nest.steps)
+    """One thread per iteration where none may be made up, so that the last block has fewer threads at work."""
+    loop = nest.band[0]
+    width = row_width(extent_of(loop), nest.block)
+    if (error := why_not_split(loop, width, "clamp")) is not None:
+        nest.left = Refusal.of(error)
+        return True
+    outer, inner = nest.steps.do(split, loop, factor=width, tail="clamp")
+    _bind([outer, inner], ["block.x", "thread.x"], nest.steps)
     return True
 
 
@@ -398,19 +401,6 @@ def _bind_rows(loop: ForOp, block: int, steps: Steps) -> Refusal | None:
         return Refusal.of(error)
     outer, inner = steps.do(split, loop, factor=width, tail="mask")
     _bind([outer, inner], ["block.x", "thread.x"], steps)
-    return None
-
-
-def _bind_with_remainder(loop: ForOp, block: int, refusal: Refusal, steps: Steps) -> Refusal | None:
-    """As `_bind_rows` where iterations cannot be masked: those left over are blocks of one thread."""
-    width = row_width(extent_of(loop), block)
-    if why_not_split(loop, width, "remainder") is not None:
-        return refusal
-    outer, inner, *remainder = steps.do(split, loop, factor=width)
-    _bind([outer, inner, *remainder], ["block.x", "thread.x", "block.x"], steps)
-    if remainder:
-        text = f'the last iterations of "{loop.label}" are blocks of one thread: '
-        remark(outer, text + refusal.reason, notes=refusal.notes)
     return None
 
 
@@ -481,7 +471,7 @@ INDEPENDENT = (
     Strategy(
         "checks of indices",
         "nests that may raise",
-        _bind_checks,
+        _bind_unguarded,
         lambda nest: may_fail(nest.nest) is not None,
     ),
     Strategy("updates at indices in rows", "rows of elements that are found at run time", _share_updates),
@@ -503,6 +493,7 @@ DEPENDENT = (
     Strategy("long running result", "running results that several blocks share", _share_long_scan),
     Strategy("running results of columns", "running results down few columns", _share_column_scans),
     Strategy("independent loop outward", "nests with an independent loop inside", _bind_outward),
+    Strategy("diagonals of a sweep", "sweeps whose elements depend on their neighbours", _bind_diagonals),
     Strategy("loop of the host", "loops whose nests are worth a launch each", _bind_inside_host_loop),
 )
 """For nests whose outermost loop is not independent."""

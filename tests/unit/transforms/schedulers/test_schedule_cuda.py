@@ -303,8 +303,8 @@ NESTS = {
     "largest-transposed": Nest(
         {"x": (45, 37), "y": ()}, LARGEST_TRANSPOSED, "block.x thread.x lane", dynamic=False
     ),
-    "gauss-seidel": Nest({"y": (7, 13)}, GAUSS_SEIDEL, ""),
-    "branch": Nest({"x": (37,), "y": (37,)}, BRANCH, "block.x thread.x block.x"),
+    "gauss-seidel": Nest({"y": (7, 13)}, GAUSS_SEIDEL, "block.x thread.x"),
+    "branch": Nest({"x": (37,), "y": (37,)}, BRANCH, "block.x thread.x"),
 }
 
 

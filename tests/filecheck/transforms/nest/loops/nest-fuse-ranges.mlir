@@ -100,7 +100,7 @@ func.func @extents(%x: f32, %n: index, %y: memref<?xf32>, %z: memref<?xf32>) {
 // CHECK-LABEL: @multiples
 // CHECK:      nest.for "i" %[[I:.*]] = 2 to %n {
 // CHECK-NEXT:   nest.store "y"
-// CHECK:        %[[C:.*]] = arith.cmpi sge
+// CHECK:        %[[C:.*]] = arith.cmpi slt
 // CHECK-NEXT:   nest.if %[[C]] {
 // CHECK-NEXT:     nest.store "z" %x, %z[%[[I]]] : memref<?xf32>
 func.func @multiples(%n: index, %x: f32, %y: memref<?xf32>, %z: memref<?xf32>) {
