@@ -90,6 +90,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
         "nest-reuse-buffers{order=free}",
         "nest-raise-updates",
         "nest-sink-checks",
+        "nest-forward-scalars",
     ),
     "cuda-to-parts": (
         "to-kernel-loops",
@@ -97,6 +98,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
         "nest-reuse-buffers{order=free}",
         "nest-raise-updates",
         "nest-sink-checks",
+        "nest-forward-scalars",
     ),
     # nest -> gpu: kernels and the host function that launches them; functions that CUDA C lacks are written out
     "cuda": (

@@ -43,6 +43,7 @@ PASSES: dict[str, str] = {
     "nest-fold-combiners": "transforms.nest.cleanup.fold_combiners:NestFoldCombinersPass",
     "nest-raise-updates": "transforms.nest.cleanup.raise_updates:NestRaiseUpdatesPass",
     "nest-sink-checks": "transforms.nest.cleanup.sink_checks:NestSinkChecksPass",
+    "nest-forward-scalars": "transforms.nest.cleanup.forward_scalars:NestForwardScalarsPass",
     "nest-schedule-own": "transforms.schedule.own_schedules:NestScheduleOwnPass",
     "nest-schedule-cpu": "transforms.schedulers.cpu.schedule_cpu:NestScheduleCpuPass",
     "nest-schedule-cuda": "transforms.schedulers.cuda.schedule_cuda:NestScheduleCudaPass",

@@ -49,6 +49,7 @@ from ..nest_common.custom_calls import called, declared_by, is_code, is_kernel, 
 from ..nest_common.index_arithmetic import IndexBuilder
 from ..nest_to_scf.convert import prepend, set_arguments
 from .host import HostBody
+from .host_cells import take_cells
 from .index_width import width_of_indices
 from .kept_elements import keep_elements
 
@@ -91,7 +92,8 @@ def lower_function(
     for before, after in zip(old.args, new.args, strict=True):
         host.define(before, after)
     bits = width_of_indices(function, index_bits)
-    keep_elements(function, host.may_overlap)
+    host.cells = take_cells(function)
+    keep_elements(function, host.may_overlap, host.cells)
     host.block(old)
     host.name_the_only_kernel()
     prepend(new, host.builder.prologue)

@@ -76,6 +76,8 @@ class HostBody(NestBody):
         """Values that only kernels can compute, and the operations that do."""
         self.pending: list[Operation] = []
         """Statements that await the launch they share."""
+        self.cells: set[SSAValue] = set()
+        """Buffers of one element that stay with the host."""
 
     def block(self, block: Block) -> None:
         """Lower a block of the host's. What it reads back from the device is known in it, and not behind it."""
@@ -84,6 +86,8 @@ class HostBody(NestBody):
         self.deferred = outside
 
     def operation(self, op: Operation) -> None:
+        if isinstance(op, AllocOp | LoadOp | StoreOp) and op.memref in self.cells:
+            return self._cell(op)
         if isinstance(op, StoreOp | AccumulateOp):
             self.pending.append(op)
             return
@@ -111,6 +115,23 @@ class HostBody(NestBody):
         if op.regions:
             self.end_of_block()
         super().operation(op)
+
+    def _cell(self, op: AllocOp | LoadOp | StoreOp) -> None:
+        """What is done with an element of the host's."""
+        self.builder.location = op.location
+        if isinstance(op, AllocOp):
+            segments = DenseArrayBase.from_list(i32, [0, 0])
+            made = memref.AllocaOp.create(
+                result_types=(op.memref.type,), properties={"operandSegmentSizes": segments}
+            )
+            self.builder.emit(made)
+            self.define(op.memref, made.memref)
+        elif isinstance(op, LoadOp):
+            load = memref.LoadOp.get(self.value(op.memref), [])
+            self.builder.emit(load)
+            self.define(op.result, load.res)
+        else:
+            self.builder.emit(memref.StoreOp.get(self.value(op.value), self.value(op.memref), []))
 
     def _is_pending(self, buffer: SSAValue) -> bool:
         """Whether a statement that waits writes `buffer`: what reads it belongs to a later kernel."""

@@ -13,7 +13,7 @@ there before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType
@@ -28,11 +28,15 @@ KEPT = "kept"
 """The label of what keeps an element."""
 
 
-def keep_elements(function: func.FuncOp, may_overlap: Callable[[SSAValue, SSAValue], bool]) -> None:
-    """Keep the elements that the host's blocks of `function` read and that are overwritten before they are used."""
+def keep_elements(
+    function: func.FuncOp, may_overlap: Callable[[SSAValue, SSAValue], bool], cells: Collection[SSAValue] = ()
+) -> None:
+    """Keep the elements that the host's blocks of `function` read and that are overwritten before they are used.
+
+    What is in `cells` the host has itself."""
     for block in list(_host_blocks(function.body.block)):
         launched_with = _first_of_launch(block, may_overlap)
-        for load in [op for op in block.ops if isinstance(op, LoadOp)]:
+        for load in [op for op in block.ops if isinstance(op, LoadOp) and op.memref not in cells]:
             last = _last_user(load)
             if last is not None and _is_overwritten(load, launched_with.get(last, last), may_overlap):
                 _keep(load, function.body.block)

@@ -167,7 +167,18 @@ class _Translator:
     def _dim(self, op: memref.DimOp) -> None:
         self._line(f"{self._name(op.result)} = {self._names[op.source]}.shape[{self._names[op.index]}]")
 
+    def _alloca(self, op: memref.AllocaOp) -> None:
+        self._line(f"{self._name(op.memref)} = [None]")
+
+    def _store(self, op: memref.StoreOp) -> None:
+        if not isinstance(op.memref.owner, memref.AllocaOp):
+            raise fail(op, "the host writes no element of the device", error=LoweringError)
+        self._line(f"{self._names[op.memref]}[0] = {self._names[op.value]}")
+
     def _load(self, op: memref.LoadOp) -> None:
+        if isinstance(op.memref.owner, memref.AllocaOp):
+            self._line(f"{self._name(op.res)} = {self._names[op.memref]}[0]")
+            return
         indices = "".join(f"{k}, " for k in self._values(op.indices))
         element = scalar_eval.type_name(op.res.type)
         self._line(f"{self._name(op.res)} = run.element({self._names[op.memref]}, ({indices}), {element!r})")
@@ -291,6 +302,8 @@ _HANDLERS: dict[str, Callable[[_Translator, Any], None]] = {
     "memref.extract_aligned_pointer_as_index": _Translator._address,
     "memref.extract_strided_metadata": _Translator._metadata,
     "memref.alloc": _Translator._alloc,
+    "memref.alloca": _Translator._alloca,
+    "memref.store": _Translator._store,
     "memref.dealloc": _Translator._dealloc,
     "memref.view": _Translator._view,
     "memref.copy": _Translator._copy,
