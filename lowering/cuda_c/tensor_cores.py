@@ -8,15 +8,22 @@
     nt_mma_m16n8k16_f16(sum, a, b);                      sum += a * b, by a warp
 
 The simulator has these functions in runtime/cuda_sim/tensor_cores.h; everything else of a kernel it runs as it is.
-They need an architecture of sm_80 or later.
+Products need an architecture of sm_80 or later. Copies are made at once on earlier ones.
 """
 
 from __future__ import annotations
 
 _COPY = """\
 static __device__ void nt_copy_async{bytes}(void *shared, const void *global, int bytes = {bytes}) {{  // then zeros
+#if __CUDA_ARCH__ >= 800
   const unsigned to = (unsigned)__cvta_generic_to_shared(shared);
   asm volatile("cp.async.{cache}.shared.global [%0], [%1], {bytes}, %2;" ::"r"(to), "l"(global), "r"(bytes) : "memory");
+#else  // at once
+  {type} copied = {{}};
+  if (bytes == {bytes}) copied = *(const {type} *)global;
+  else for (int k = 0; k < bytes; k++) ((char *)&copied)[k] = ((const char *)global)[k];
+  *({type} *)shared = copied;
+#endif
 }}"""
 
 _LOAD_MATRIX = """\
@@ -56,14 +63,22 @@ def _mma(shape: str, name: str, types: str, integer: bool = False) -> str:
 
 PTX_HELPERS: dict[str, str] = {
     **{
-        f"nt_copy_async{n}": _COPY.format(bytes=n, cache="cg" if n == 16 else "ca")  # only 16 may bypass L1
-        for n in (16, 8, 4)
+        f"nt_copy_async{n}": _COPY.format(
+            bytes=n, type=t, cache="cg" if n == 16 else "ca"
+        )  # only 16 may bypass L1
+        for n, t in ((16, "int4"), (8, "int2"), (4, "int"))
     },
     "nt_commit_copies": """\
-static __device__ void nt_commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }""",
+static __device__ void nt_commit_copies() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}""",
     "nt_wait_copies": """\
 template <int N> static __device__ void nt_wait_copies() {  // until at most N groups are under way
+#if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+#endif
 }""",
     **{
         f"nt_load_matrix_x{n}{'_trans' if t else ''}": _load_matrix(n, t)

@@ -30,6 +30,7 @@ DEFAULT_ARCH = "sm_90"
 
 _HINT = "pip install 'nvidia-cuda-nvrtc==13.0.*', or put nvcc on PATH"
 _REPORT = "--ptxas-options=-v"
+_OF_TENSOR_CORES = re.compile(r"\bnt_(mma|load_matrix|round_tf32)\w*")
 
 
 @dataclass(frozen=True)
@@ -171,9 +172,31 @@ def _compile(source: str, arch: str, kind: str, options: list[str]) -> tuple[byt
             f"the CUDA compiler knows no architecture {arch!r}",
             hint=f"it knows sm_{', sm_'.join(map(str, known))}",
         )
-    if library is not None:
-        return _Program(library, source).compile([f"--gpu-architecture={arch}", *options], kind)
-    return _compile_by_nvcc(source, arch, kind, options)
+    try:
+        if library is not None:
+            return _Program(library, source).compile([f"--gpu-architecture={arch}", *options], kind)
+        return _compile_by_nvcc(source, arch, kind, options)
+    except CompileError as refused:
+        raise _too_early(refused, source, arch) or refused from None
+
+
+def _too_early(refused: CompileError, source: str, arch: str) -> NestorError | None:
+    """The error of a text that uses instructions which an architecture does not have; None for other errors."""
+    lacking = dict(re.findall(r"Feature '([^']+)' requires .target (sm_\d+)", refused.said))
+    if not lacking:
+        return None
+    features = ", ".join(f"{name.lstrip('.')} ({since} or later)" for name, since in lacking.items())
+    users = [
+        name
+        for name, body in re.findall(
+            r"__global__[^(]*\([^)]*\)\s*(\w+)\((.*?)^}", source, re.DOTALL | re.MULTILINE
+        )
+        if _OF_TENSOR_CORES.search(body)
+    ]
+    return NestorError(
+        f"{arch} does not have what the kernels {', '.join(users)} use: {features}",
+        hint="compile for sm_80 or later; products of float32 that are not granted tf32 use no tensor cores",
+    )
 
 
 @cache

@@ -13,19 +13,39 @@ static __device__ void nt_store(T *first, nt_vector<T, N> elements) {
 #ifdef __CUDACC__  // the simulator brings its own
 
 static __device__ void nt_copy_async16(void *shared, const void *global, int bytes = 16) {  // then zeros
+#if __CUDA_ARCH__ >= 800
   const unsigned to = (unsigned)__cvta_generic_to_shared(shared);
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(global), "r"(bytes) : "memory");
+#else  // at once
+  int4 copied = {};
+  if (bytes == 16) copied = *(const int4 *)global;
+  else for (int k = 0; k < bytes; k++) ((char *)&copied)[k] = ((const char *)global)[k];
+  *(int4 *)shared = copied;
+#endif
 }
 
 static __device__ void nt_copy_async4(void *shared, const void *global, int bytes = 4) {  // then zeros
+#if __CUDA_ARCH__ >= 800
   const unsigned to = (unsigned)__cvta_generic_to_shared(shared);
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(global), "r"(bytes) : "memory");
+#else  // at once
+  int copied = {};
+  if (bytes == 4) copied = *(const int *)global;
+  else for (int k = 0; k < bytes; k++) ((char *)&copied)[k] = ((const char *)global)[k];
+  *(int *)shared = copied;
+#endif
 }
 
-static __device__ void nt_commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+static __device__ void nt_commit_copies() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
 
 template <int N> static __device__ void nt_wait_copies() {  // until at most N groups are under way
+#if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+#endif
 }
 
 #endif

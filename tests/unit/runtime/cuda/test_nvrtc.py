@@ -187,6 +187,33 @@ def test_compiling_for_a_gpu_that_is_not_here():
     assert [k.spills for k in compiled.kernels] == [0]
 
 
+def product(x, y):
+    return x @ y
+
+
+@needs_compiler
+def test_an_early_architecture_makes_copies_at_once():
+    if 75 not in nvrtc.architectures():
+        pytest.skip("this compiler knows no sm_75")
+    lowered = nt.jit(product).lower(nt.spec((256, 128), "f4"), nt.spec((128, 256), "f4"))
+    compiled = lowered.compile(target="cuda", arch="sm_75")
+    assert "nt_copy_async" in compiled.cuda
+    assert "cp.async" not in nvrtc.compile_ptx(compiled.cuda, "compute_75")
+    assert "cp.async" in nvrtc.compile_ptx(compiled.cuda, "compute_80")
+
+
+@needs_compiler
+def test_an_architecture_without_the_tensor_cores_is_refused_by_name():
+    if 75 not in nvrtc.architectures():
+        pytest.skip("this compiler knows no sm_75")
+    lowered = nt.jit(product).lower(nt.spec((256, 128), "f2"), nt.spec((128, 256), "f2"))
+    with pytest.raises(
+        NestorError, match="sm_75 does not have what the kernels product_kernel use: .*sm_80 or later"
+    ) as caught:
+        lowered.compile(target="cuda", arch="sm_75")
+    assert "ptxas" not in str(caught.value)
+
+
 @needs_compiler
 def test_a_program_without_kernels_has_no_machine_code():
     compiled = nt.jit(transposed_view).lower(np.ones((3, 7), "f4")).compile("cuda", arch="sm_80")
