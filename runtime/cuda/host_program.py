@@ -97,6 +97,12 @@ class HostProgram:
         self._function = self._compiled(functions_of(source))
         self._packers = {name: packer_of(signature) for name, signature in cuda.signatures.items()}
 
+    @property
+    def names(self) -> list[str]:
+        """The names of the arguments of the host function."""
+        head = self.source.partition("(")[2].partition(")")[0]
+        return head.split(", ")[1:]
+
     def as_data(self) -> tuple[Any, ...]:
         """What makes it again: plain data."""
         return self.name, self.source, self.parameters, self.cuda, self.places, self._has_small_indices

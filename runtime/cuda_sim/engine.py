@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ..cuda.host_plan import HostPlan
 from ..cuda.host_program import ErrorRecord
 from .device import SimDevice
-from .faults import Fault, SimulatorFault
+from .faults import Fault, SimulatorFault, unwritten_result
 from .memory import GuardedMemory
 from .module import SimModule
 from .options import ORDERS, SimOptions, parse_options
@@ -47,8 +47,23 @@ class SimEngine:
             return self.plan.run(SimDevice(self.module), arguments)
         memory, copied = self._guarded(arguments)
         record = self.plan.run(SimDevice(self.module, memory), copied)
+        if not record.code and (unwritten := self._unwritten(memory, copied)):
+            raise SimulatorFault(None, unwritten)
         memory.write_back()
         return record
+
+    def _unwritten(self, memory: GuardedMemory, copied: Sequence[Any]) -> list[Fault]:
+        """A fault for each result of which elements were not written; none where accesses are only counted."""
+        if self.options.mode == "profile":
+            return []
+        arrays = [k for k, array in enumerate(copied) if isinstance(array, np.ndarray)]
+        found = []
+        for k in arrays[len(arrays) - self.outputs :] if self.outputs else []:
+            lacking = memory.unwritten(copied[k])
+            if lacking.size:
+                index = np.unravel_index(int(lacking[0]), copied[k].shape)
+                found.append(unwritten_result(self.plan.names[k], [int(n) for n in index], len(lacking)))
+        return found
 
     def _guarded(self, arguments: Sequence[Any]) -> tuple[GuardedMemory, list[Any]]:
         """The arguments with their arrays in memory where accesses are followed."""
@@ -70,6 +85,8 @@ class SimEngine:
             memory, copied = self._guarded(arguments)
             try:
                 record = self.plan.run(SimDevice(module, memory), copied)
+                if not record.code and (unwritten := self._unwritten(memory, copied)):
+                    raise SimulatorFault(None, unwritten)
             except SimulatorFault as fault:
                 faults.update({report.key: report for report in fault.reports if report.key not in faults})
         return record, list(faults.values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,9 +17,11 @@ from .text import KernelText, PythonLine
 _KINDS = (
     "out-of-bounds", "misaligned", "read-only", "uninitialised", "race", "pending-copy", "divergent-barrier",
     "missed-barrier", "divergent-warp", "masks-differ", "not-in-mask", "absent-lane", "deadlock",
+    "out-of-bounds", "overflow",
 )  # fmt: skip
-_ACCESSES = ("read", "write", "atomic update")
+_ACCESSES = ("read", "write", "atomic update", "")
 _SPACES = ("global", "shared")
+_NO_MEMORY = 2
 
 
 class RawParty(ctypes.Structure):
@@ -95,21 +98,21 @@ class Fault:
     message: str
     place: str
     """The element, as `tile[3][17]`; empty where the fault is not about memory."""
-    first: Party
+    first: Party | None
+    """None for what is no statement's: elements of results that nothing has written."""
     second: Party | None
     count: int
 
     @property
     def key(self) -> tuple:
         """What makes two faults the same one: kind, kernel, lines (in any order), array."""
-        lines = sorted((self.first.line, self.second.line if self.second else 0))
+        lines = sorted(party.line if party else 0 for party in (self.first, self.second))
         return self.kind, self.kernel, *lines, self.place.partition("[")[0]
 
     def __str__(self) -> str:
-        lines = [self.message, f"  {self.first}"]
-        if self.second is not None:
-            lines.append(f"  {self.second}")
-        pythons = [p.python for p in (self.first, self.second) if p is not None and p.python is not None]
+        parties = [party for party in (self.first, self.second) if party is not None]
+        lines = [self.message, *(f"  {party}" for party in parties)]
+        pythons = [party.python for party in parties if party.python is not None]
         lines += [f"  from {python}" for python in dict.fromkeys(pythons)]
         if self.count > 1:
             lines.append(f"  seen {self.count} times")
@@ -129,12 +132,54 @@ class SimulatorFault(NestorError):
     scheduled itself is a defect of Nestor: please report it.
     """
 
-    def __init__(self, launch: Launch, reports: Sequence[Fault]):
+    def __init__(self, launch: Launch | None, reports: Sequence[Fault]):
         self.reports = tuple(reports)
-        grid, block = _extents(launch.grid), _extents(launch.block)
         count = "a fault" if len(reports) == 1 else f"{len(reports)} faults"
-        head = f"{count} in kernel '{launch.kernel}' (grid {grid}, block {block}):"
+        head = f"{count} in the program:"
+        if launch is not None:
+            grid, block = _extents(launch.grid), _extents(launch.block)
+            head = f"{count} in kernel '{launch.kernel}' (grid {grid}, block {block}):"
         super().__init__("\n".join([head, *(_indent(str(report)) for report in reports)]))
+
+
+STATIC_SHARED = 48 << 10
+"""Bytes of the `__shared__` arrays that a kernel declares at most; more come with the launch."""
+
+
+def beyond_limits(launch: Launch) -> list[Fault]:
+    """The faults of a launch that a GPU would refuse, or whose kernel no compiler takes."""
+    text, kernel = launch.text, launch.kernel
+    line = text.line_of(kernel)
+    party = Party(None, None, "", line, text.at(line), text.python_line(line))
+    found = []
+    count, bound = math.prod(launch.block), text.most_threads.get(kernel)
+    if bound is not None and count > bound:
+        found.append(
+            (
+                "too-many-threads",
+                f"a block has {count} threads, and the kernel is compiled for at most {bound}",
+            )
+        )
+    if (size := text.bytes_shared(kernel)) > STATIC_SHARED:
+        found.append(
+            ("too-much-shared", f"arrays in shared memory have {size} bytes, of at most {STATIC_SHARED}")
+        )
+    return [Fault(kind, kernel, message, "", party, None, 1) for kind, message in found]
+
+
+def unwritten_result(name: str, index: Sequence[int], count: int) -> Fault:
+    """The fault of a result of which elements were never written: the first one, and how many there are."""
+    element = f"{name}[{', '.join(map(str, index))}]"
+    more = f", and of {count - 1} more" if count > 1 else ""
+    return Fault(
+        "unwritten",
+        "",
+        f"no kernel has written the element of the result {element}{more}",
+        element,
+        None,
+        None,
+        1,
+    )
 
 
 def describe(raw: Sequence[RawReport], launch: Launch, image_base: int) -> list[Fault]:
@@ -152,7 +197,7 @@ def describe(raw: Sequence[RawReport], launch: Launch, image_base: int) -> list[
         if (known := faults.get(key)) is not None:
             faults[key] = Fault(**{**known.__dict__, "count": known.count + report.count})
             continue
-        message = _message(kind, report, place, first, second)
+        message = _message(kind, report, place, first)
         faults[key] = Fault(kind, launch.kernel, message, place, first, second, report.count)
     return list(faults.values())
 
@@ -171,7 +216,12 @@ def _has_second(report: RawReport) -> bool:
     return kind == "deadlock" and report.first.thread != report.second.thread
 
 
-def _message(kind: str, report: RawReport, place: str, first: Party, second: Party | None) -> str:
+def _message(kind: str, report: RawReport, place: str, first: Party) -> str:
+    if report.space == _NO_MEMORY and kind in ("out-of-bounds", "overflow"):
+        return {
+            "out-of-bounds": f"outside of an array: {place}",
+            "overflow": f"a signed number does not fit its type {place}: as an index it is another one",
+        }[kind]
     space = _SPACES[report.space] if report.space < len(_SPACES) else ""
     bytes = "1 byte" if report.size == 1 else f"{report.size} bytes"
     return {
@@ -192,7 +242,7 @@ def _message(kind: str, report: RawReport, place: str, first: Party, second: Par
 
 
 def _party(raw: RawParty, launch: Launch, lines: dict[int, int], image_base: int) -> Party:
-    line = lines.get(raw.pc - image_base, 0) if raw.pc else raw.site
+    line = (raw.pc and lines.get(raw.pc - image_base, 0)) or raw.site
     access = _ACCESSES[raw.access] if raw.pc else ""
     text = launch.text.at(line) if line else ""
     return Party(
@@ -207,6 +257,10 @@ def _party(raw: RawParty, launch: Launch, lines: dict[int, int], image_base: int
 
 def _element(report: RawReport, launch: Launch) -> str:
     """The element at an address: `x[3, 4]` of a parameter, `tile[3][17]` of shared memory."""
+    if report.space == _NO_MEMORY and _KINDS[report.kind] in ("out-of-bounds", "overflow"):
+        type_ = ctypes.string_at(report.address).decode()
+        index = ctypes.c_int64(report.value).value
+        return type_ if _KINDS[report.kind] == "overflow" else f"index {index} of {type_}"
     if report.space == 1 and 0 <= report.region < len(launch.shared):
         _, size, name, unit, extents = launch.shared[report.region]
         return name + _shared_index(report.value // unit, extents, size // unit)

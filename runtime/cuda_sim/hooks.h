@@ -74,13 +74,15 @@ enum SimFaultKind : uint32_t {
   kSimNotInMask,
   kSimAbsentLane,
   kSimDeadlock,
+  kSimIndexOutside,   // `address` is the name of the array's type, `value` the index
+  kSimOverflow,       // `address` is the name of the integer's type
 };
 
 struct SimParty {
   const void *pc;   // of an access, or
   int32_t site;     // the line of a barrier or warp operation
   uint32_t thread, block;
-  uint32_t access;  // 0 read, 1 write, 2 atomic
+  uint32_t access;  // 0 read, 1 write, 2 atomic, 3 none
 };
 
 struct SimReport {

@@ -92,6 +92,13 @@ class GuardedMemory:
             return
         region.state = np.full(region.bytes // region.element_bytes, _IS_ELEMENT, np.uint8)
 
+    def unwritten(self, array: np.ndarray) -> np.ndarray:
+        """The elements of an array that nothing has written, by their number in row-major order."""
+        region = self.region_of(array) if array.size else None
+        if region is None or region.state is None or region.element_bytes != array.itemsize:
+            return np.zeros(0, np.int64)
+        return np.flatnonzero(_elements(region, array).ravel() & _IS_WRITTEN == 0)
+
     def copied(self, source: np.ndarray, target: np.ndarray) -> None:
         """The host has copied an array to another one: what has been written of it is the same."""
         region, source_region = self.region_of(target), self.region_of(source)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...dialects.diagnostic import NestorError
 from .build import build_library, dynamic_shared, kernel_names
-from .faults import Fault, Launch, RawReport, SimulatorFault, describe
+from .faults import Fault, Launch, RawReport, SimulatorFault, beyond_limits, describe
 from .memory import GuardedMemory, Region
 from .options import ORDERS
 from .text import KernelText, size_of
@@ -124,6 +124,8 @@ class SimModule:
     ) -> None:
         """A launch whose accesses are seen. Raises SimulatorFault."""
         launch = Launch(kernel, tuple(grid), tuple(block), self.text, str(self.path))
+        if beyond := beyond_limits(launch):
+            raise SimulatorFault(launch, beyond)
         unwritten = [local for local in self._unwritten if self.text.kernel_at(local.line) == kernel]
         before = [array.copy() for array in _arrays_of(args)] if unwritten else []
         with self._lock, self._arrays(launch, args, shared_bytes, memory):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import linecache
+import math
 import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-_HEAD = re.compile(r"__global__\s+void\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+)\s*\(([^)]*)\)")
+_HEAD = re.compile(
+    r"__global__\s+void\s+(?:__launch_bounds__\(\s*(?P<bound>\d+)?[^)]*\)\s*)?(?P<name>\w+)\s*\((?P<parameters>[^)]*)\)"
+)
 _SHARED = re.compile(
     r"(?<!extern )__shared__\s+(?:__align__\(\s*\d+\s*\)\s*)?([\w ]+?)\s+(\w+)((?:\s*\[[^\]]*\])*)\s*;"
 )
@@ -63,14 +66,18 @@ class KernelText:
     lines: list[str] = field(init=False)
     parameters: dict[str, list[Parameter]] = field(init=False, default_factory=dict)
     shared: dict[tuple[str, str], SharedArray] = field(init=False, default_factory=dict)
+    most_threads: dict[str, int] = field(init=False, default_factory=dict)
+    """The threads of a block that a kernel was compiled for (`__launch_bounds__`)."""
 
     def __post_init__(self):
         self.lines = self.source.split("\n")
         heads = list(_HEAD.finditer(self.source))
-        self._starts = [(self.source.count("\n", 0, head.start()) + 1, head[1]) for head in heads]
+        self._starts = [(self.source.count("\n", 0, head.start()) + 1, head["name"]) for head in heads]
         for head in heads:
-            pieces = [piece.strip() for piece in head[2].split(",") if piece.strip()]
-            self.parameters[head[1]] = [_parameter(piece) for piece in pieces]
+            pieces = [piece.strip() for piece in head["parameters"].split(",") if piece.strip()]
+            self.parameters[head["name"]] = [_parameter(piece) for piece in pieces]
+            if head["bound"] is not None:
+                self.most_threads[head["name"]] = int(head["bound"])
         for found in _SHARED.finditer(self.source):
             kernel = self.kernel_at(self.source.count("\n", 0, found.start()) + 1)
             extents = tuple(int(e) for e in re.findall(r"\[\s*(\d+)\s*\]", found[3]))
@@ -80,6 +87,15 @@ class KernelText:
         """The kernel that a line is in (the last one that starts above it)."""
         names = [name for start, name in self._starts if start <= line]
         return names[-1] if names else ""
+
+    def line_of(self, kernel: str) -> int:
+        """The line at which a kernel starts, 0 for one that is not here."""
+        return next((line for line, name in self._starts if name == kernel), 0)
+
+    def bytes_shared(self, kernel: str) -> int:
+        """The bytes of the `__shared__` arrays that a kernel declares."""
+        own = [array for array in self.shared.values() if array.kernel == kernel]
+        return sum(array.element_bytes * math.prod(array.extents) for array in own)
 
     def at(self, line: int) -> str:
         """A line, without its indentation."""

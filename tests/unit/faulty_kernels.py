@@ -209,15 +209,51 @@ CASES = (
         "transposed index",
         (("tile[k][threadIdx.x]", "tile[threadIdx.x][k + 2]"), ("tile[32][33]", "tile[32][32]")),
         "out-of-bounds",
-        place=r"tile\[32\]\[[01]\]",
+        place=r"index 3[23] of 'float \[32\]'",
         line="k + 2",
     ),
     _sum(
         "shared index",
         (("tile[t] = i", "tile[t + 1] = i"),),
         "out-of-bounds",
-        place=r"tile\[128\]",
+        place=r"index 128 of 'float \[128\]'",
         line="tile[t + 1]",
+    ),
+    Case(
+        "register index",
+        """extern "C" __global__ void __launch_bounds__(4) f(const float *__restrict__ x, float *__restrict__ out, int n) {
+  float own[8];
+  for (int k = 0; k < 8; ++k) own[k] = x[8 * threadIdx.x + k];
+  float sum = 0.0f;
+  for (int k = 0; k < n; ++k) sum += own[k];
+  out[threadIdx.x] = sum;
+}
+""",
+        (),
+        (1,),
+        (4,),
+        (_f(32), np.zeros(4, "f4"), np.int32(9)),
+        "out-of-bounds",
+        place=r"index 8 of 'float \[8\]'",
+        line="sum += own[k]",
+    ),
+    Case(
+        "large index",
+        """extern "C" __global__ void __launch_bounds__(4) f(const float *__restrict__ x, float *__restrict__ out, int n) {
+  const int row = threadIdx.x + 1;
+  out[threadIdx.x] = row * n > 0 ? x[threadIdx.x] : 0.0f;
+}
+""",
+        (),
+        (1,),
+        (4,),
+        (_f(4), np.zeros(4, "f4"), np.int32(2**30)),
+        "overflow",
+        place="'int'",
+        line="row * n",
+    ),
+    _sum(
+        "more threads than bounds", (("__launch_bounds__(128)", "__launch_bounds__(64)"),), "too-many-threads"
     ),
     _vectors(
         "vector beyond the end",

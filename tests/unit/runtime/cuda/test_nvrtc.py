@@ -208,7 +208,7 @@ def test_an_architecture_without_the_tensor_cores_is_refused_by_name():
         pytest.skip("this compiler knows no sm_75")
     lowered = nt.jit(product).lower(nt.spec((256, 128), "f2"), nt.spec((128, 256), "f2"))
     with pytest.raises(
-        NestorError, match="sm_75 does not have what the kernels product_kernel use: .*sm_80 or later"
+        NestorError, match=r"sm_75 does not have what the kernels product_kernel use: .*sm_80 or later"
     ) as caught:
         lowered.compile(target="cuda", arch="sm_75")
     assert "ptxas" not in str(caught.value)

@@ -133,3 +133,29 @@ def test_each_line_of_an_emitted_kernel_has_its_python_line():
         " result[": {"return shifted / total"},
         'extern "C"': {"None"},
     }
+
+
+def test_results_that_nobody_writes_are_a_fault():
+    """A mask leaves out the last element, and nobody reads it."""
+    function = nt.jit(lambda x: x + 1.0, target="cuda-sim:checked")
+    compiled = function.lower(np.ones(37, np.float32)).compile("cuda-sim:checked")
+    engine = compiled.engine
+    text = engine.plan.cuda.source
+    assert ">= 37" in text
+    edited = text.replace(">= 37", ">= 36")
+    engine.module = SimModule(edited, "checked")
+    with pytest.raises(
+        SimulatorFault, match=r"no kernel has written the element of the result \w+\[36\]"
+    ) as caught:
+        compiled(np.ones(37, np.float32))
+    assert [report.kind for report in caught.value.reports] == ["unwritten"]
+
+
+def test_shared_arrays_beyond_what_a_kernel_may_declare():
+    text = """extern "C" __global__ void __launch_bounds__(32) f(float *x) {
+  __shared__ float tile[100][128];
+  tile[threadIdx.x][0] = x[threadIdx.x];
+}
+"""
+    with pytest.raises(SimulatorFault, match="arrays in shared memory have 51200 bytes, of at most 49152"):
+        SimModule(text, "checked").launch("f", (1,), (32,), [np.zeros(32, np.float32)])
