@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 import nestor as nt
@@ -159,3 +160,34 @@ def test_shared_arrays_beyond_what_a_kernel_may_declare():
 """
     with pytest.raises(SimulatorFault, match="arrays in shared memory have 51200 bytes, of at most 49152"):
         SimModule(text, "checked").launch("f", (1,), (32,), [np.zeros(32, np.float32)])
+
+
+def scaled_sum(x, y):
+    return x * 2.0 + y
+
+
+def test_a_check_compares_values():
+    """With the interpreter's; and looks at the way that unaligned arrays take."""
+    x = np.random.default_rng(0).standard_normal((33, 68)).astype(np.float32)
+    compiled = nt.jit(scaled_sum, dynamic=True).lower(x, x).compile("cuda-sim")
+    assert compiled.check(x, x) == []
+    engine, text = compiled.engine, compiled.engine.plan.cuda.source
+    fast, slow = text.split("} else {")
+    for edited in (fast.replace("2.0f", "2.5f") + "} else {" + slow, text.replace("2.0f", "2.5f")):
+        assert edited != text
+        engine.module = SimModule(edited, "plain")
+        (fault,) = compiled.check(x, x)
+        assert fault.kind == "value" and fault.place == "result[0, 0]"
+        assert re.fullmatch(r'result\[0, 0\] is \S+, and \S+ by target "interp"', str(fault))
+
+
+def test_a_check_takes_the_way_of_unaligned_arrays():
+    x = np.random.default_rng(0).standard_normal((33, 68)).astype(np.float32)
+    compiled = nt.jit(scaled_sum, dynamic=True).lower(x, x).compile("cuda-sim")
+    cuda = compiled.engine.plan.cuda
+    fast, slow = cuda.source.split("} else {")
+    edited = fast + "} else {" + slow.replace("x[index]", "x[index + 8]", 1)
+    assert edited != cuda.source
+    compiled.engine.plan.cuda = dataclasses.replace(cuda, source=edited)
+    kinds = {fault.kind for fault in compiled.check(x, x)}
+    assert kinds == {"out-of-bounds"}
