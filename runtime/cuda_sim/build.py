@@ -30,7 +30,7 @@ _KERNELS_INSTRUMENTED = (
     "-fno-aggressive-loop-optimizations", "-fno-tree-loop-im", "-fno-tree-phiprop", "-fno-if-conversion",
     "-fno-if-conversion2", "-fno-ssa-phiopt", "-fno-tree-sra", "-fno-tree-loop-distribute-patterns",
 )  # fmt: skip
-_INDICES = ("-fsanitize=bounds,signed-integer-overflow", "-fno-wrapv")
+_INDICES = ("-fsanitize=bounds-strict,signed-integer-overflow", "-fno-wrapv")
 """Indices of arrays of known extents, and signed integers that overflow: checked.cpp has what is called."""
 _FILL = "-ftrivial-auto-var-init="
 """What local variables hold that nothing has written: `pattern` is what no kernel computes."""
@@ -52,6 +52,8 @@ _BARRIER = re.compile(
 _DYNAMIC_SHARED = re.compile(
     r"\bextern\s+__shared__\s+(?:__align__\(\s*\d+\s*\)\s*)?([\w ]+?)\s+(\w+)\s*\[\s*\]\s*;"
 )
+_REFERS = re.compile(r"(operator\[\]\(int k\)(?: const)? \{) return at\[k\]; \}")
+_READS_AND_REFERS = r"\1 const T read = at[k]; (void)read; return at[k]; }"
 
 
 def kernel_names(source: str) -> list[str]:
@@ -97,7 +99,7 @@ def build_library(source: str, mode: str = "plain", fill: str = "pattern") -> Pa
         objects.append(str(target))
     with tempfile.TemporaryDirectory(prefix="nestor-cuda-sim-") as work:
         unit, kernels = Path(work, "kernels.cpp"), Path(work, "kernels.o")
-        unit.write_text(_translation_unit(source))
+        unit.write_text(_translation_unit(source, is_checked=mode == "checked"))
         if mode == "plain":
             _compile(compiler, library, [*kernel_flags, "-shared", *_linker(), *shim, str(unit), *objects])
             return library
@@ -105,6 +107,7 @@ def build_library(source: str, mode: str = "plain", fill: str = "pattern") -> Pa
         if mode == "checked":  # by itself: where indices are looked at, g++ sees less of what is written
             warned = (*_KERNELS_INSTRUMENTED, f"{_FILL}{fill}", *unwritten_locals.FLAGS)
             named = _precompiled_shim(compiler, warned, tools)
+            unit.write_text(_translation_unit(source))
             said = _compile(compiler, Path(work, "warned.o"), [*warned, "-c", *named, str(unit)])
             unwritten_locals.keep(said, library)
         linked = ["-shared", *_linker(), str(kernels), *objects]  # with our hooks, not libtsan
@@ -124,11 +127,14 @@ def _precompiled_shim(compiler: str, flags: tuple[str, ...], tools: bytes) -> li
     return ["-include", str(header)]
 
 
-def _translation_unit(source: str) -> str:
+def _translation_unit(source: str, is_checked: bool = False) -> str:
     """The text behind the shim: its own lines keep their numbers in error messages.
 
-    `extern __shared__ T x[];` is the one declaration that C++ has no way to read as CUDA does.
+    `extern __shared__ T x[];` is the one declaration that C++ has no way to read as CUDA does. Where indices are looked
+    at, elements of vectors are read before they are referred to: the compiler lets one refer to what is behind the last.
     """
+    if is_checked:
+        source = _REFERS.sub(_READS_AND_REFERS, source)
     run = "SIM_RUN_FIBERS" if _BARRIER.search(source) else "SIM_RUN_LOOPS"
     exports = "".join(f"SIM_EXPORT({name}, {run})\n" for name in kernel_names(source))
     text = _DYNAMIC_SHARED.sub(r"SIM_DYNAMIC_SHARED(\1, \2);", source)

@@ -56,14 +56,14 @@ def differences(
     other(wanted)
     found = []
     for name, one, known in zip(names, got, wanted, strict=True):
-        if isinstance(one, np.ndarray) and (index := _first_difference(one, known)) is not None:
+        if isinstance(one, np.ndarray) and (index := first_difference(one, known)) is not None:
             element = f"{name}[{', '.join(map(str, index))}]"
             text = f'{element} is {one[index]}, and {known[index]} by target "{target}"'
             found.append(Fault("value", "", text, element, None, None, 1))
     return found
 
 
-def _first_difference(got: np.ndarray, wanted: np.ndarray) -> tuple[int, ...] | None:
+def first_difference(got: np.ndarray, wanted: np.ndarray) -> tuple[int, ...] | None:
     """The index of the first element that differs by more than rounding."""
     if got.dtype.kind in "biu":
         wrong = got != wanted
