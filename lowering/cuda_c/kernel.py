@@ -27,6 +27,7 @@ from ...dialects.attributes import GOES_ON, KIND, NOALIAS, SITE, UNROLL
 from ...dialects.diagnostic import LoweringError, fail, op_location
 from ...dialects.ext import gpu as gpu_ext
 from ...dialects.ext import nvgpu
+from ...dialects.ext.vector import ExtractStridedSliceOp
 from ..abi.error_codes import ERROR_CODES, FACTS, RAISED
 from ..abi.kernel_signature import KernelParameter, KernelSignature
 from .expressions import cast, float_to_memory, plain, signed_operand
@@ -473,6 +474,7 @@ _STATEMENTS = {
     cf.AssertOp: KernelPrinter._assert,
     func.CallOp: KernelPrinter._raise,
     nvgpu.LdMatrixOp: KernelPrinter.load_matrix,
+    ExtractStridedSliceOp: KernelPrinter.part_of_fragment,
     nvgpu.MmaSyncOp: KernelPrinter.multiply,
     nvgpu.DeviceAsyncCopyOp: KernelPrinter.async_copy,
     nvgpu.DeviceAsyncCreateGroupOp: KernelPrinter.async_group,

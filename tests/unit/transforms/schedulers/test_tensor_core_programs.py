@@ -108,7 +108,7 @@ def test_bytes_are_summed_up_exactly():
     result, text = run(by_transposed, a, b)
     assert np.array_equal(result, a.astype(np.int32) @ b.astype(np.int32).T)
     assert "nt_mma_m16n8k32_s8" in text
-    assert "nt_load_matrix_x2(" in text
+    assert "nt_load_matrix_x4_pair(" in text
 
 
 def test_wide_sums_of_a_transposed_matrix():
