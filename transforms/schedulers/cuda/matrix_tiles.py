@@ -26,7 +26,7 @@ from math import gcd, prod
 from xdsl.dialects.builtin import MemRefType
 
 from ....analysis.nest.kernels.async_copies import copy_in
-from ....analysis.nest.kernels.matrix_tiles import Form, form_of
+from ....analysis.nest.kernels.matrix_tiles import COLUMNS, ROWS, Form, form_of
 from ....analysis.nest.loop_structure import loops_in
 from ....analysis.nest.sets.access_patterns import UNIT
 from ....dialects.attributes import ASYNC, MATRIX
@@ -88,10 +88,11 @@ class MatrixTiling(Tiling):
         """The loops over warps and lanes, over the tiles of a warp, and over a lane's corner of such a tile."""
         steps = self.steps
         rows, columns = self._rows_and_columns(tiles)
-        *warp_row, m, r, of_row = rows
-        *warp_column, n, of_column, c = columns
-        inner = [m, r, n, c]
-        names = {m: "m", r: "r", n: "n", c: "c" if terms else "column.v"}
+        (*outer, r, of_row), (*others, of_column, c) = rows, columns
+        warp_row, m = self._warp_and_tiles(outer, 0)
+        warp_column, n = self._warp_and_tiles(others, 1)
+        inner = [*m, r, *n, c]
+        names = {r: "r", c: "c" if terms else "column.v"} | dict.fromkeys(m, "m") | dict.fromkeys(n, "n")
         order = [*warp_row, *warp_column, of_row, of_column]
         if terms:
             form = self._form(terms[0])
@@ -100,7 +101,7 @@ class MatrixTiling(Tiling):
             order += [step]
             inner += [h, e]
             names |= {step: "k_step", h: "h", e: "e"}
-            self.matrix = m
+            self.matrix = inner[0]
         steps.do(reorder, [*order, *inner])
         for loop, name in names.items():
             rename_freely(steps, loop, name)
@@ -110,6 +111,11 @@ class MatrixTiling(Tiling):
             mark_vector(c, True, steps)
         lane = steps.do(flatten, of_row, of_column)
         self._bind(warp_row, warp_column, lane)
+
+    def _warp_and_tiles(self, loops: list[ForOp], k: int) -> tuple[list[ForOp], list[ForOp]]:
+        """The loop over warps along rows (columns), and that over the tiles of a warp, where there are several."""
+        count = len(loops) if self.of_warp[k] == (ROWS, COLUMNS)[k] else len(loops) - 1
+        return loops[:count], loops[count:]
 
     def _rows_and_columns(self, tiles: Sequence[ForOp]) -> list[list[ForOp]]:
         """The parts of the loop over rows, and those of the loop over columns."""
