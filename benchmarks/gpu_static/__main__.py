@@ -10,11 +10,10 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from ..gpu.__main__ import RESULTS
 from .figures import ARCHITECTURES, Kernel, kernels_of, parse, table
 from .rows import ROWS, Row
 from .sass import tool
-
-from ..gpu.__main__ import RESULTS
 
 PAGE = RESULTS / "gpu-static.md"
 

@@ -59,7 +59,9 @@ def _joined(numbers: object) -> str:
 
 # ---- compiling --------------------------------------------------------------------------------------
 
-_LAUNCH = re.compile(r"// [^\n]*: (.*?) blocks? of (.*?) threads?\n(?:// [^\n]*\n)*extern \"C\" __global__ [^(]*\([^(]*\) (\w+)\(")
+_LAUNCH = re.compile(
+    r"// [^\n]*: (.*?) blocks? of (.*?) threads?\n(?:// [^\n]*\n)*extern \"C\" __global__ [^(]*\([^(]*\) (\w+)\("
+)
 _ALIGNED = re.compile(r"\bbool (aligned(?:_\d+)?)(,[^{]*|)\) \{")
 
 
@@ -102,7 +104,7 @@ def kernels_of(row: Row, architectures: Sequence[str] = ARCHITECTURES) -> list[K
 
 
 def for_aligned(text: str) -> str:
-    """The kernels for arrays that begin at multiples of 16 bytes, as those that a library allocates do: one way through them."""
+    """The kernels for arrays that begin at multiples of 16 bytes, as what libraries allocate does: one way through them."""
     return _ALIGNED.sub(r"bool \1_{}\2) {{\n  const bool \1 = true;".format("given"), text)
 
 
@@ -130,11 +132,11 @@ def _number(text: str) -> int:
 _HEAD = """\
 # Kernels as machine code
 
-Made by `make bench-gpu-static` (`python -m benchmarks.gpu_static`), without a GPU: NVRTC compiles, `nvdisasm` reads. A row is a
-kernel; three figures are those of sm_80, sm_90 and sm_100. **16 B**: share of the accesses to global memory that are of 16
-bytes. **Instructions**: for each HMMA (a product of a tensor core), FFMA (multiply-add) or access to global memory, in the loop
-that has most of these, or in all of the kernel, for arrays that begin at multiples of 16 bytes. **LDSM**: passes over
-shared memory of `ldmatrix` for each HMMA. Spills and shared memory are bytes; shared memory that the launch gives is not counted.
+Made by `make bench-gpu-static` (`python -m benchmarks.gpu_static`), without a GPU: NVRTC compiles, `nvdisasm` reads. A row
+is a kernel; three figures are those of sm_80, sm_90 and sm_100. **16 B**: share of the accesses to global memory that are
+of 16 bytes. **Instructions**: for each HMMA (a product of a tensor core), FFMA (multiply-add) or access to global memory, in
+the loop that has most of these, or in all of the kernel, for arrays that begin at multiples of 16 bytes. **LDSM**: passes
+over shared memory of `ldmatrix` for each HMMA. Spills and shared memory are bytes; what the launch gives is not counted.
 tests/unit/repository/test_gpu_static.py holds the figures as upper bounds (blocks and threads exactly).
 
 | program | kernel | blocks | threads | 16 B | instructions | LDSM | registers | spills | shared |

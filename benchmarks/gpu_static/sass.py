@@ -96,7 +96,8 @@ def read(image: bytes) -> dict[str, Code]:
 
 _KERNEL = re.compile(r"^\.text\.(\w+):", re.MULTILINE)
 _LINE = re.compile(
-    r"^(?P<label>\.L_\w+):|^\s+/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?(?P<name>[A-Z][\w.]*)(?P<rest>[^;]*);", re.MULTILINE
+    r"^(?P<label>\.L_\w+):|^\s+/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?(?P<name>[A-Z][\w.]*)(?P<rest>[^;]*);",
+    re.MULTILINE,
 )
 _TARGET = re.compile(r"\(?(\.L_\w+)")
 

@@ -102,9 +102,7 @@ class ExtractStridedSliceOp(IRDLOperation):
     def verify_(self) -> None:
         assert isinstance(self.vector.type, VectorType) and isinstance(self.result.type, VectorType)
         extents = self.vector.type.get_shape()
-        taken = [
-            [n.value.data for n in found.data] for found in (self.offsets, self.sizes, self.strides)
-        ]
+        taken = [[n.value.data for n in found.data] for found in (self.offsets, self.sizes, self.strides)]
         if len({len(numbers) for numbers in taken}) > 1 or len(taken[0]) > len(extents):
             raise VerifyException("offsets, sizes and strides are those of the first axes")
         for offset, size, stride, extent in zip(*taken, extents, strict=False):

@@ -88,7 +88,9 @@ class MatrixPrinter(KernelScope):
             key=lambda part: part.offsets.data[0].value.data,
         )
         stores = [_only_user(value) for value in ([part.result for part in parts] or [op.fragment])]
-        targets = [self.place(s.memref, list(s.indices)).text for s in stores if isinstance(s, memref.StoreOp)]
+        targets = [
+            self.place(s.memref, list(s.indices)).text for s in stores if isinstance(s, memref.StoreOp)
+        ]
         if len(targets) < len(stores):
             if parts:
                 raise fail(op, "parts of a fragment are stored to fragments", error=LoweringError)

@@ -144,7 +144,9 @@ class _Tile:
             for k, at in enumerate(places):
                 part = fragment.fragment
                 if together > 1:
-                    part = self.builder.emit(ExtractStridedSliceOp.of(part, [k * registers], [registers])).result
+                    taken = ExtractStridedSliceOp.of(part, [k * registers], [registers])
+                    self.builder.emit(taken)
+                    part = taken.result
                 self.builder.emit(memref.StoreOp.get(part, new.memref, [at]))
 
         self._unrolled(tiles, load, together)

@@ -61,7 +61,13 @@ def worse(own: Kernel, bound: Kernel) -> list[str]:
 def test_a_worse_kernel_is_seen():
     (bound,) = STATED["f16 1024^3"]
     assert not worse(bound, bound)
-    places = {"blocks": 1, "wide": -1, "instructions": (99.0,) * 3, "registers": (255,) * 3, "spills": (8,) * 3}
+    places = {
+        "blocks": 1,
+        "wide": -1,
+        "instructions": (99.0,) * 3,
+        "registers": (255,) * 3,
+        "spills": (8,) * 3,
+    }
     for field, value in places.items():
         assert worse(Kernel(**{**vars(bound), field: value}), bound), field
 

@@ -13,9 +13,10 @@
 
 A row of a tile in shared memory is what an instruction wants together: terms, or, of elements of 16 bits, what is
 adjacent in memory. A thread copies 16 bytes of it where they are adjacent in memory and begin at a multiple of 16
-bytes, and continues. Else lanes that are neighbours copy elements that are: a whole row, or, where the row lies
-across memory, 8 elements of each of 4 rows. Rows are rotated by their number in steps of 16 bytes, so that neither
-ldmatrix, which reads 16 bytes of 8 rows at a time, nor what copies to them finds two in one bank.
+bytes (8 or 4 where rows begin at multiples of these only), and continues. Else lanes that are neighbours copy elements
+that are: a whole row, or, where the row lies across memory, 8 elements of each of 4 rows. Rows are rotated by their
+number in steps of 16 bytes, so that neither ldmatrix, which reads 16 bytes of 8 rows at a time, nor what copies to them
+finds two in one bank.
 """
 
 from __future__ import annotations
@@ -160,15 +161,18 @@ class MatrixTiling(Tiling):
     # ---- copies ----
 
     def _may_be_ahead(self, buffer: AllocOp, copy: ForOp) -> bool:
-        """Whether the copies are of 16 bytes, or of elements that can be in flight by themselves."""
+        """Whether the copies are of 4 bytes or more, which can be in flight."""
         found = copy_in(loops_in(copy)[-1])
-        return found is not None and (found.may_copy_elements or self._is_by_vectors(buffer, copy))
+        return found is not None and (found.may_copy_elements or self._width(buffer, copy) > 1)
 
-    def _is_by_vectors(self, buffer: AllocOp, copy: ForOp) -> bool:
+    def _width(self, buffer: AllocOp, copy: ForOp) -> int:
+        """How many elements are copied at a time: 16 bytes of them, 8 or 4, as rows in memory begin at multiples of that."""
         _, column, load = self._loops_of_copy(buffer, copy)
-        return pattern_in(load, load.memref, column) == UNIT and begins_at(
-            load, column, _form_in(buffer).contiguous
-        )
+        form = _form_in(buffer)
+        if pattern_in(load, load.memref, column) != UNIT:
+            return 1
+        widths = (form.contiguous // n for n in (1, 2, 4))
+        return next((width for width in widths if begins_at(load, column, width)), 1)
 
     def _loops_of_copy(self, buffer: AllocOp, copy: ForOp) -> tuple[ForOp, ForOp, LoadOp]:
         """The loop over rows of the tile, the one along them, and what is copied."""
@@ -184,20 +188,24 @@ class MatrixTiling(Tiling):
         rotated = rotation(loops_in(copy), row, length, size)
         inner: list[ForOp] = []
         turns: list[ForOp] = []
-        of_warp, pieces = 1, length
-        if self._is_by_vectors(buffer, copy):
+        of_warp, pieces, width, of_piece = 1, length, self._width(buffer, copy), 1
+        parts: list[ForOp] = []
+        if width > 1:
             column, vector = steps.do(split, column, factor=size, tail="perfect")
+            if width < size:  # 16 bytes are rotated together
+                part, vector = steps.do(split, vector, factor=width, tail="perfect")
+                parts, of_piece = [part], size // width
             pieces, inner = length // size, [vector]
         if not inner and pattern_in(load, load.memref, column) != UNIT:
             row, neighbours = steps.do(split, row, factor=NEIGHBOURS, tail="perfect")
             turn, column = steps.do(split, column, factor=LANES // NEIGHBOURS, tail="perfect")
             lanes, turns = [column, neighbours], [turn]
         else:
-            of_row = gcd(pieces, LANES)
+            of_row = gcd(pieces, LANES // of_piece)
             if pieces > of_row:
                 turn, column = steps.do(split, column, factor=of_row, tail="perfect")
                 turns = [turn]
-            of_warp, lanes = LANES // of_row, [column]
+            of_warp, lanes = LANES // (of_row * of_piece), [column, *parts]
         warps: list[list[ForOp]] = [[], []]
         if of_warp > 1:
             row, own = steps.do(split, row, factor=of_warp, tail="perfect")
@@ -213,7 +221,9 @@ class MatrixTiling(Tiling):
         turns.append(row)
         steps.do(reorder, [*warps[0], *warps[1], *lanes, *rounds, *turns, *inner])
         steps.do(transform_layout, buffer, layout=rotated)
-        lane = lanes[0] if len(lanes) == 1 else steps.do(flatten, *lanes)
+        lane = lanes[0]
+        for loop in lanes[1:]:
+            lane = steps.do(flatten, lane, loop)
         self._bind(warps[0], warps[1], lane)
         for loop in (*rounds, *turns):
             rename_freely(steps, loop, "turn")
@@ -223,7 +233,7 @@ class MatrixTiling(Tiling):
             if count <= MOST_UNROLLED:
                 steps.do(annotate, loop, mark="unrolled")
         for loop in inner:
-            steps.do(vectorize, loop, width=size)
+            steps.do(vectorize, loop, width=width)
         last = [*turns, *inner][-1]
         if why_not_annotate(last, ASYNC) is None:
             steps.do(annotate, last, mark=ASYNC)

@@ -379,7 +379,10 @@ class Tiling:
             if pair is None:
                 break
             loops[pair : pair + 2] = [steps.do(flatten, *loops[pair : pair + 2])]
-        axes = grid_axes([blocks_of(loop) for loop in loops]) if len(loops) <= 3 else None
+        if len(loops) > 3:  # of unknown extents: a block does the tiles of all iterations of the outermost ones
+            steps.do(reorder, [*loops[-3:], *loops[:-3]])
+            loops = loops[-3:]
+        axes = grid_axes([blocks_of(loop) for loop in loops])
         if axes is None:
             raise fail(blocks[0], "a grid has three axes, and only one of them is long")
         for loop, axis in zip(loops, axes, strict=True):

@@ -52,6 +52,8 @@ from .matrix_tiles import MatrixTiling
 from .split_terms import SplitTile, tile_parts
 from .sum_tiles import SumTile, make_perfect, parts, tile_sum
 
+_DEFAULT = gpu()
+
 
 @dataclass(frozen=True)
 class Tiles:
@@ -81,7 +83,7 @@ class Tiles:
 
     @property
     def steps(self) -> int:
-        """Instructions along the sum in a tile: 2, rows of 64 bytes, or more where the threads would not all copy 16 bytes."""
+        """Instructions along the sum in a tile: rows of 64 bytes, longer ones where some threads would have none to copy."""
         pieces = 2 * min(self.rows, self.columns)
         return max(STEPS, LANES * self.warps // pieces)
 
@@ -311,11 +313,11 @@ def candidates(rows: int, columns: int) -> list[Tiles]:
     return [tiles for tiles in SIZES if tiles.rows <= most[0] and tiles.columns <= most[1]] or [SIZES[-1]]
 
 
-def time_of(tiles: Tiles, rows: int, columns: int, others: int, gpu: Gpu) -> float:
+def time_of(tiles: Tiles, rows: int, columns: int, others: int, gpu: Gpu = _DEFAULT) -> float:
     """Cycles of the busiest multiprocessor, for an instruction's terms.
 
     >>> extents = (4096, 4096, 1), (1024, 1024, 1), (8, 4096, 1)
-    >>> best = [min(candidates(*e[:2]), key=lambda t: time_of(t, *e, gpu())) for e in extents]
+    >>> best = [min(candidates(*e[:2]), key=lambda t: time_of(t, *e)) for e in extents]
     >>> [(t.rows, t.columns) for t in best]
     [(128, 256), (128, 64), (16, 128)]
     """
