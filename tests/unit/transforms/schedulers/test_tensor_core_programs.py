@@ -13,6 +13,7 @@ from nestor.frontend.jit.specialise.stages import run_pipeline
 from nestor.lowering.cuda_c.emit import emit_cuda
 from nestor.runtime.cuda import nvrtc
 from nestor.runtime.cuda_sim.module import SimModule
+from nestor.transforms.schedulers.cuda.tensor_cores import candidates
 from parsed import parse_module
 
 
@@ -108,6 +109,82 @@ def test_edges_of_a_stack_are_copied_as_zeros():
     assert text.count("__global__") == 1
     assert "nt_mma_m16n8k16_f16" in text
     assert re.search(r"nt_copy_async16\([^;]*a\[[^;]*\? 16 : 0", text)
+
+
+def kernels_in(text):
+    """The text of the kernels, without what is before them."""
+    return text[text.index('extern "C"') :]
+
+
+SHAPES = {
+    "few rows, in parts of the terms": ((8, 512), (512, 256), "16"),
+    "few columns": ((96, 64), (64, 8), "16"),
+    "rows at multiples of 8 bytes": ((50, 76), (76, 68), "8"),
+    "rows at multiples of 4 bytes": ((50, 78), (78, 66), "4"),
+    "rows at odd places": ((33, 77), (77, 35), ""),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_products_of_other_extents(name):
+    """Copies that can be in flight are; what only passes on stays in 16 bits; a decided condition is not asked."""
+    left, right, copied = SHAPES[name]
+    rng = np.random.default_rng(6)
+    a, b = (rng.standard_normal(shape).astype(np.float16) for shape in (left, right))
+    got, text = run(product, a, b, target="cuda-sim:checked")
+    check(got, a, b, a.astype(np.float64) @ b.astype(np.float64))
+    kernels = kernels_in(text)
+    assert "nt_mma_m16n8k16_f16" in kernels
+    assert "nt_half_to_float" not in kernels
+    assert set(re.findall(r"nt_copy_async(\d+)", kernels)) == set(copied.split())
+    assert not re.search(r"< 0\b", kernels)
+
+
+def test_few_elements_of_many_terms_are_computed_in_parts():
+    a, b, c = operands(48, 8192, 40)
+    got, text = run(layer, a, b, c)
+    total = a.astype(np.float64) @ b.astype(np.float64)
+    check(got, a, b, np.maximum(total + c, 0), total)
+    assert re.search(r"float \*__restrict__ t_parts", text)
+    assert text.count("__global__") == 2
+    assert "nt_mma_m16n8k16_f16" in text
+
+
+def grouped_queries(q, k):
+    return np.einsum("bghsd,bgtd->bghst", q, k)
+
+
+def of_experts(x, w):
+    return np.einsum("mgk,gkn->mgn", x, w)
+
+
+@pytest.mark.parametrize("is_dynamic", [False, True])
+@pytest.mark.parametrize(
+    ("program", "shapes"),
+    [
+        (grouped_queries, ((2, 2, 3, 33, 32), (2, 2, 40, 32))),
+        (of_experts, ((24, 3, 64), (3, 64, 40))),
+        (product, ((2, 3, 33, 40), (2, 1, 40, 35))),
+    ],
+)
+def test_stacks_and_groups(program, shapes, is_dynamic):
+    rng = np.random.default_rng(6)
+    a, b = (rng.standard_normal(shape).astype(np.float16) for shape in shapes)
+    compiled = nt.jit(program, target="cuda-sim:checked", dynamic=is_dynamic).lower(a, b).compile()
+    got, wide = compiled(a, b), [x.astype(np.float64) for x in (a, b)]
+    wanted, size = program(*wide), program(*map(np.abs, wide))
+    assert np.all(np.abs(got - wanted) <= 2.0**-10 * np.abs(wanted) + 64 * 2.0**-24 * size + 2.0**-24)
+    assert "nt_mma_m16n8k16_f16" in kernels_in(compiled.engine.module.source)
+
+
+def test_tiles_are_no_larger_than_what_is_there():
+    for extent in (1, 8, 16, 17, 60, 129, 5000):
+        most = max(16, 2 * extent)
+        for rows, columns in ((extent, 4096), (4096, extent)):
+            found = candidates(rows, columns)
+            assert found
+            assert all(tiles.rows <= most or rows == 4096 for tiles in found)
+            assert all(tiles.columns <= most or columns == 4096 for tiles in found)
 
 
 def test_bytes_are_summed_up_exactly():
