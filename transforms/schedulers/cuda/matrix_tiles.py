@@ -26,13 +26,15 @@ from math import gcd, prod
 
 from xdsl.dialects.builtin import MemRefType
 
+from ....analysis.machine import ACCESS_BYTES
+from ....analysis.nest.buffers import buffer_name, element_bytes
 from ....analysis.nest.kernels.async_copies import copy_in
 from ....analysis.nest.kernels.matrix_tiles import COLUMNS, ROWS, Form, form_of
 from ....analysis.nest.loop_structure import loops_in
 from ....analysis.nest.sets.access_patterns import UNIT
 from ....dialects.attributes import ASYNC, MATRIX
 from ....dialects.diagnostic import fail
-from ....dialects.nest import LANES, AllocOp, ForOp, LoadOp
+from ....dialects.nest import LANES, AllocOp, ForOp, LoadOp, StoreOp
 from ...nest.loops.flatten import flatten
 from ...nest.loops.rename import rename_freely
 from ...nest.loops.reorder import reorder
@@ -40,6 +42,7 @@ from ...nest.loops.split import split
 from ...nest.mapping.annotate import annotate, why_not_annotate
 from ...nest.mapping.bind import bind
 from ...nest.mapping.vectorize import vectorize
+from ...nest.memory.cache_write import cache_write, why_not_cache_write
 from ...nest.memory.stage_factors import stage_factors
 from ...nest.memory.transform_layout import transform_layout
 from ...nest.rewrite.steps import Steps
@@ -157,6 +160,32 @@ class MatrixTiling(Tiling):
         old = " ".join(f"d{k}" for k in range(rank))
         lane = f"4*({i}%8)+{j}%8/2"
         return f"{old} -> {''.join(warps)}{lane} {i}%{rows}/16 {j}%{columns}/8 {i}%16/8 {j}%2"
+
+    # ---- results ----
+
+    def _stage_results(self, block: ForOp, tiles: Sequence[ForOp]) -> list[tuple[AllocOp, ForOp]]:
+        """Results of 16 bits go to shared memory first, where their rows begin at multiples of 16 bytes: a lane has two."""
+        stores = [op for op in tiles[-1].body.block.ops if isinstance(op, StoreOp)]
+        if len(stores) != 1 or not self._is_stored_by_pieces(stores[0], tiles):
+            return []
+        result = stores[0].memref
+        if why_not_cache_write(result, block, space="shared") is not None:
+            return []
+        name = f"{buffer_name(result)}_tile"
+        buffer, _, back = self.steps.do(cache_write, result, block, space="shared", name=name, tail="mask")
+        if back is None or len(loops_in(back)) != 2:
+            raise fail(block, "a tile of results has two axes")
+        return [(buffer, back)]
+
+    def _is_stored_by_pieces(self, store: StoreOp, tiles: Sequence[ForOp]) -> bool:
+        """Whether 16 bytes of results of 16 bits can be stored together, and there is room for the tile of them."""
+        assert isinstance(store.memref.type, MemRefType)
+        size = element_bytes(store.memref.type.element_type)
+        if size != 2 or isinstance(store.memref.owner, AllocOp):
+            return False
+        if size * prod(loop.constant_trip_count() or 1 for loop in tiles) > self.tile.results:
+            return False
+        return any(begins_at(store, loop, ACCESS_BYTES // size) for loop in tiles)
 
     # ---- copies ----
 

@@ -88,6 +88,11 @@ class Tiles:
         return max(STEPS, LANES * self.warps // pieces)
 
     @property
+    def step_bytes(self) -> int:
+        """Bytes of the factors of a step."""
+        return (self.rows + self.columns) * self.steps * TERM_BYTES
+
+    @property
     def cycles(self) -> float:
         """Cycles of a multiprocessor for an instruction's terms: what takes longest of three things that go on at a time."""
         m, n = self.of_warp
@@ -203,13 +208,15 @@ def _whole(
     """Tile it; the refusal, and nothing changed, where a step is refused."""
     make_perfect(product.outermost, steps)
     rows, columns = map(parts, tiles.parts)
+    stages = _stages(tiles, extent_of(product.term), form, gpu)
     tile = SumTile(
         product.sums,
         list(product.batch),
         [(product.row, rows), (product.column, columns)],
         [product.term],
         tiles.steps * form.terms,
-        stages=_stages(tiles, extent_of(product.term), form, gpu),
+        stages=stages,
+        results=_room_for_results(tiles, stages, gpu),
     )
     return tile_sum(tile, steps, MatrixTiling)
 
@@ -228,11 +235,18 @@ def _in_parts(
 
 def _stages(tiles: Tiles, terms: int | None, form: Form, gpu: Gpu) -> int:
     """Tiles of the sum that are in shared memory: as many as fit, and as there are."""
-    size = (tiles.rows + tiles.columns) * tiles.steps * TERM_BYTES
+    size = tiles.step_bytes
     room = min(SHARED, gpu.limits.shared_of_block, int(gpu.limits.shared / tiles.together))
     of_buffer = max(tiles.rows, tiles.columns) * tiles.steps * TERM_BYTES
     stages = max(1, min(STAGES, room // size, STATIC_SHARED_BYTES // of_buffer))
     return stages if terms is None else max(1, min(stages, -(-terms // (tiles.steps * form.terms))))
+
+
+def _room_for_results(tiles: Tiles, stages: int, gpu: Gpu) -> int:
+    """Bytes of shared memory for results that leave as many blocks as hide latencies room on a multiprocessor."""
+    limits = gpu.limits
+    room = min(limits.shared_of_block, int(limits.shared / tiles.together) - limits.reserved)
+    return max(0, room - stages * tiles.step_bytes)
 
 
 def _inline_casts(function: FuncOp, steps: Steps) -> None:
