@@ -140,6 +140,18 @@ def test_products_of_other_extents(name):
     assert not re.search(r"< 0\b", kernels)
 
 
+@pytest.mark.parametrize(("rows", "columns"), [(128, 128), (64, 70)])
+def test_results_are_stored_16_bytes_at_a_time_where_rows_begin_so(rows, columns):
+    a, b, c = operands(rows, 64, columns)
+    compiled = nt.jit(layer, target="cuda-sim:profile", dynamic=False).lower(a, b, c).compile()
+    total = a.astype(np.float64) @ b.astype(np.float64)
+    check(compiled(a, b, c), a, b, np.maximum(total + c, 0), total)
+    report = compiled.profile(a, b, c)
+    sizes = {line.size for line in report.lines if (line.array, line.kind) == ("result", "store")}
+    assert sizes == ({16} if columns % 8 == 0 else {2, 4})
+    assert report.ways == 1.0
+
+
 def test_few_elements_of_many_terms_are_computed_in_parts():
     a, b, c = operands(48, 8192, 40)
     got, text = run(layer, a, b, c)
