@@ -15,7 +15,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-gpu bench-gpu test-all test-slow test-drawn test-whole test-times test-lit test-unit test-math-sweep lint format bench bench-schedules golden docs clean
+.PHONY: help demo test test-gpu bench-gpu bench-gpu-static test-all test-slow test-drawn test-whole test-times test-lit test-unit test-math-sweep lint format bench bench-schedules golden docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -78,6 +78,9 @@ test-gpu: ## the programs of the GPU schedules on the GPU of this machine, again
 
 bench-gpu: ## IoU, rows, sums, transposes, products on the GPU of this machine, into benchmarks/results; ROWS=..., DRY=1
 	$(GPU_PYTHON) -m benchmarks.gpu $(if $(ROWS),--rows $(ROWS)) $(if $(DRY),--dry-run)
+
+bench-gpu-static: $(VENV)/installed ## kernels as machine code, without a GPU, into benchmarks/results/gpu-static.md; ROWS=f16,softmax
+	$(BIN)/python -m benchmarks.gpu_static $(if $(ROWS),--rows $(ROWS))
 
 $(VENV)/installed-dev: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet -e '.[dev]'

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import I1, IndexType, MemRefType, VectorType
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import I1, ArrayAttr, IndexType, IntegerAttr, MemRefType, VectorType, i64
 from xdsl.dialects.vector import Vector
-from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def, traits_def, var_operand_def
+from xdsl.ir import SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    ParsePropInAttrDict,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
 from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
 
 from .extended import ExtendedDialect
 
@@ -57,4 +70,48 @@ class ScatterOp(IRDLOperation):
     )
 
 
-VECTOR = ExtendedDialect(Vector, [StepOp, GatherOp, ScatterOp])
+@irdl_op_definition
+class ExtractStridedSliceOp(IRDLOperation):
+    """A part of a vector along its first axes.
+
+    `%1 = vector.extract_strided_slice %0 {offsets = [2], sizes = [2], strides = [1]} : vector<4x2xf16> to vector<2x2xf16>`
+    """
+
+    name = "vector.extract_strided_slice"
+    vector = operand_def(VectorType)
+    offsets = prop_def(ArrayAttr[IntegerAttr])
+    sizes = prop_def(ArrayAttr[IntegerAttr])
+    strides = prop_def(ArrayAttr[IntegerAttr])
+    result = result_def(VectorType)
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$vector attr-dict `:` type($vector) `to` type($result)"
+
+    @staticmethod
+    def of(vector: SSAValue, offsets: Sequence[int], sizes: Sequence[int]) -> ExtractStridedSliceOp:
+        """The operation that takes `sizes` elements from `offsets` on, all of the axes behind."""
+        assert isinstance(vector.type, VectorType)
+        shape = [*sizes, *vector.type.get_shape()[len(sizes) :]]
+        numbers = {"offsets": offsets, "sizes": sizes, "strides": [1] * len(sizes)}
+        return ExtractStridedSliceOp.create(
+            operands=[vector],
+            properties={k: ArrayAttr([IntegerAttr(n, i64) for n in found]) for k, found in numbers.items()},
+            result_types=[VectorType(vector.type.element_type, shape)],
+        )
+
+    def verify_(self) -> None:
+        assert isinstance(self.vector.type, VectorType) and isinstance(self.result.type, VectorType)
+        extents = self.vector.type.get_shape()
+        taken = [[n.value.data for n in found.data] for found in (self.offsets, self.sizes, self.strides)]
+        if len({len(numbers) for numbers in taken}) > 1 or len(taken[0]) > len(extents):
+            raise VerifyException("offsets, sizes and strides are those of the first axes")
+        for offset, size, stride, extent in zip(*taken, extents, strict=False):
+            if offset < 0 or size < 1 or stride != 1 or offset + size > extent:
+                raise VerifyException(f"takes {size} of {extent} elements from {offset} on")
+        if self.result.type != VectorType(
+            self.vector.type.element_type, [*taken[1], *extents[len(taken[1]) :]]
+        ):
+            raise VerifyException("the result has the shape that sizes say")
+
+
+VECTOR = ExtendedDialect(Vector, [StepOp, GatherOp, ScatterOp, ExtractStridedSliceOp])

@@ -10,6 +10,7 @@ from math import prod
 from xdsl.dialects import arith, cf, func, gpu, memref, scf, vector
 from xdsl.dialects.builtin import (
     DenseArrayBase,
+    FloatAttr,
     IntegerAttr,
     IntegerType,
     MemRefType,
@@ -26,6 +27,7 @@ from ...dialects.attributes import GOES_ON, KIND, NOALIAS, SITE, UNROLL
 from ...dialects.diagnostic import LoweringError, fail, op_location
 from ...dialects.ext import gpu as gpu_ext
 from ...dialects.ext import nvgpu
+from ...dialects.ext.vector import ExtractStridedSliceOp
 from ..abi.error_codes import ERROR_CODES, FACTS, RAISED
 from ..abi.kernel_signature import KernelParameter, KernelSignature
 from .expressions import cast, float_to_memory, plain, signed_operand
@@ -36,7 +38,7 @@ from .names import loop_name, name_of
 from .operations import EXPRESSIONS
 from .scope import Buffer, argument_attributes, is_shared, written_buffers
 from .shared import SharedLayout, SharedPrinter
-from .types import ADD, LIBRARY_NAMES, RESERVED, CExpr, is_short_float
+from .types import ADD, LIBRARY_NAMES, RESERVED, CExpr, is_short_float, short_float_bits
 from .updates import update_of
 from .vector import is_local_vector
 from .warp import WarpPrinter
@@ -190,16 +192,28 @@ class KernelPrinter(WarpPrinter, MatrixPrinter, SharedPrinter):
         self._flush([op.memref])
         b = self._buffers[op.memref]
         self._comment(op)
-        if is_short_float(b.type.element_type) and not b.private:
-            value = float_to_memory(self, b.type.element_type, value)
+        if is_short_float(b.type.element_type) and not b.as_float:
+            value = self._bits(op, value)
         if op.memref in self._undeclared:
             self._undeclared.remove(op.memref)
-            self._line(f"{self.types.scalar(b.type.element_type)} {place.text} = {value.text};")
+            self._line(f"{self._private_type(b)} {place.text} = {value.text};")
             return
         if (term := self._added(op, place)) is not None:
             self._line(f"{place.text} {term[0]}= {term[1].text};")
             return
         self._line(f"{place.text} = {value.text};")
+
+    def _bits(self, op: memref.StoreOp, value: CExpr) -> CExpr:
+        """The 16 bits that memory holds of a float."""
+        constant, element = op.value.owner, self._buffers[op.memref].type.element_type
+        if isinstance(constant, arith.ConstantOp) and isinstance(constant.value, FloatAttr):
+            return CExpr(str(short_float_bits(element, constant.value.value.data)), is_literal=True)
+        return float_to_memory(self, element, value)
+
+    def _private_type(self, buffer: Buffer) -> str:
+        """The type of the elements of a thread's memory."""
+        types, element = self.types, buffer.type.element_type
+        return types.scalar(element) if buffer.as_float else types.memory(element)
 
     def _added(self, op: memref.StoreOp, place: CExpr) -> tuple[str, CExpr] | None:
         """What is added to, or multiplied with, an element that is stored again: `sum += e`."""
@@ -229,14 +243,15 @@ class KernelPrinter(WarpPrinter, MatrixPrinter, SharedPrinter):
         name = self._names.fresh(op.memref.name_hint or ("shared" if shared else "local"))
         if isinstance(op, memref.AllocaOp) and isinstance(type.element_type, VectorType):
             return self.fragment_buffer(op, type, name)
-        self._buffers[op.memref] = Buffer(name, type, None, not shared, True)
+        as_float = not shared and not _passes_bits_on(op)
+        self._buffers[op.memref] = Buffer(name, type, None, as_float, True)
         if shared:
             return self.declare_shared(self.shared_memory, op.memref, name)
         if type.get_num_dims() == 0 and _first_use_stores(op):
             self._undeclared.add(op.memref)
             return
         extents = "".join(f"[{extent}]" for extent in type.get_shape())
-        self._line(f"{self.types.scalar(type.element_type, op)} {name}{extents};")
+        self._line(f"{self._private_type(self._buffers[op.memref])} {name}{extents};")
 
     def _deallocate(self, op: memref.DeallocOp) -> None:
         if self._buffer(op.memref).operand is not None:
@@ -459,6 +474,7 @@ _STATEMENTS = {
     cf.AssertOp: KernelPrinter._assert,
     func.CallOp: KernelPrinter._raise,
     nvgpu.LdMatrixOp: KernelPrinter.load_matrix,
+    ExtractStridedSliceOp: KernelPrinter.part_of_fragment,
     nvgpu.MmaSyncOp: KernelPrinter.multiply,
     nvgpu.DeviceAsyncCopyOp: KernelPrinter.async_copy,
     nvgpu.DeviceAsyncCreateGroupOp: KernelPrinter.async_group,
@@ -506,6 +522,37 @@ def _first_use_stores(op: memref.AllocaOp | memref.AllocOp) -> bool:
             return False
         following = following.true_region.block.first_op
     return False
+
+
+def _passes_bits_on(op: memref.AllocaOp | memref.AllocOp) -> bool:
+    """Whether a thread's 16-bit floats come from memory, or are constants, and go to memory: no arithmetic sees them."""
+    type = op.memref.type
+    assert isinstance(type, MemRefType)
+    if not is_short_float(type.element_type):
+        return False
+    for use in op.memref.uses:
+        user = use.operation
+        if isinstance(user, memref.StoreOp) and user.memref is op.memref:
+            if not _is_constant(user.value) and not _is_of_memory(user.value.owner):
+                return False
+        elif isinstance(user, memref.LoadOp):
+            stores = [of.operation for of in user.res.uses]
+            if not all(isinstance(s, memref.StoreOp) and _is_of_memory(s) for s in stores):
+                return False
+        else:
+            return False
+    return True
+
+
+def _is_constant(value: SSAValue) -> bool:
+    return isinstance(value.owner, arith.ConstantOp)
+
+
+def _is_of_memory(op: Operation | Block) -> bool:
+    """Whether it loads or stores what is no thread's own."""
+    if not isinstance(op, memref.LoadOp | memref.StoreOp):
+        return False
+    return not isinstance(op.memref.owner, memref.AllocaOp) or is_shared(op.memref.type)
 
 
 def _carry_names(sources: Sequence[SSAValue], targets: Sequence[SSAValue]) -> None:

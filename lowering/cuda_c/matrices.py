@@ -5,6 +5,8 @@
     nvgpu.device_async_wait %g {numGroups = 0}                         nt_wait_copies<0>();
     %f = nvgpu.ldmatrix %tile[%r, %k] {numTiles = 4, ...}              nt_load_matrix_x4(a[m], &tile[r][k]);
     memref.store %f, %a[%m]
+    %f = nvgpu.ldmatrix ... {numTiles = 4, ...}                        nt_load_matrix_x4_pair(b[n], b[n + 1], &...);
+    ... its two parts (vector.extract_strided_slice) are stored to %b[%n] and %b[%n + 1]
     %s = vector.load %sum[%m, %n, %c0, %c0]                            nt_mma_m16n8k16_f16(sum[m][n], a[m], b[n]);
     %d = nvgpu.mma.sync(%f, %g, %s)
     vector.store %d, %sum[%m, %n, %c0, %c0]
@@ -25,6 +27,7 @@ from ...dialects.affine import constant_of
 from ...dialects.attributes import NO_COPIES
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.ext import nvgpu
+from ...dialects.ext.vector import ExtractStridedSliceOp
 from .expressions import signed_operand
 from .scope import Buffer, KernelScope
 from .types import MUL, TERNARY, CExpr
@@ -80,19 +83,32 @@ class MatrixPrinter(KernelScope):
     def load_matrix(self, op: nvgpu.LdMatrixOp) -> None:
         """The matrices go to where the fragment is stored, or to an array of their own."""
         source = self.place(op.src, list(op.indices))
-        store = _only_user(op.fragment)
-        helper = self.helper(f"nt_load_matrix_x{op.tiles}{'_trans' if op.is_transposed else ''}")
-        if isinstance(store, memref.StoreOp) and store.value is op.fragment:
-            target = self.place(store.memref, list(store.indices)).text
-        else:
-            target = self._names.fresh(op.fragment.name_hint or "fragment")
-            self._line(f"unsigned {target}[{op.tiles}];")
-            self._values[op.fragment] = CExpr(target)
+        parts = sorted(
+            (part for use in op.fragment.uses if isinstance(part := use.operation, ExtractStridedSliceOp)),
+            key=lambda part: part.offsets.data[0].value.data,
+        )
+        stores = [_only_user(value) for value in ([part.result for part in parts] or [op.fragment])]
+        targets = [
+            self.place(s.memref, list(s.indices)).text for s in stores if isinstance(s, memref.StoreOp)
+        ]
+        if len(targets) < len(stores):
+            if parts:
+                raise fail(op, "parts of a fragment are stored to fragments", error=LoweringError)
+            targets = [self._names.fresh(op.fragment.name_hint or "fragment")]
+            self._line(f"unsigned {targets[0]}[{op.tiles}];")
+            self._values[op.fragment] = CExpr(targets[0])
+        count = f"{op.tiles}{'_pair' if parts else ''}{'_trans' if op.is_transposed else ''}"
         self._comment(op)
-        self._line(f"{helper}({target}, &{source.text});")
+        self._line(f"{self.helper(f'nt_load_matrix_x{count}')}({', '.join(targets)}, &{source.text});")
         assert isinstance(op.src.type, MemRefType)
         if isinstance(op.src.type.element_type, Float32Type):
-            self._line(f"{self.helper('nt_round_tf32')}({target});")
+            for target in targets:
+                self._line(f"{self.helper('nt_round_tf32')}({target});")
+
+    def part_of_fragment(self, op: ExtractStridedSliceOp) -> None:
+        """It is where `load_matrix` has put it."""
+        if not isinstance(op.vector.owner, nvgpu.LdMatrixOp):
+            raise fail(op, "parts are taken of loaded fragments only", error=LoweringError)
 
     def load_sums(self, op: vector.LoadOp) -> None:
         """What an instruction adds to: as an array, `sum[m][n]` for `%sum[%m, %n, %c0, %c0]`."""

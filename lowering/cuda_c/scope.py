@@ -51,8 +51,8 @@ class Buffer:
     type: MemRefType
     operand: int | None
     """Position among the kernel's arguments; None for memory of the thread or block."""
-    private: bool
-    """Memory of one thread, whose 16-bit floats are kept as `float`."""
+    as_float: bool
+    """Whether 16-bit floats are kept as `float`: memory of one thread, unless it only passes them on."""
     no_alias: bool
 
 
@@ -108,7 +108,7 @@ class KernelScope:
         """The value of an element."""
         place = self.place(buffer, indices)
         b = self._buffers[buffer]
-        if is_short_float(b.type.element_type) and not b.private:
+        if is_short_float(b.type.element_type) and not b.as_float:
             return float_from_memory(self, b.type.element_type, place)
         return place
 

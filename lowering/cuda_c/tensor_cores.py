@@ -4,6 +4,7 @@
     nt_commit_copies();                                  the copies so far are a group
     nt_wait_copies<1>();                                 all groups but the last one have arrived
     nt_load_matrix_x4(a, &tile[row][col]);               four 8 x 8 matrices of 16-bit elements to the registers of a warp
+    nt_load_matrix_x4_pair(b, c, &tile[row][col]);       two of them to each of two fragments
     nt_round_tf32(a);                                    floats of 32 bits to what m16n8k8_tf32 multiplies
     nt_mma_m16n8k16_f16(sum, a, b);                      sum += a * b, by a warp
 
@@ -27,7 +28,7 @@ static __device__ void nt_copy_async{bytes}(void *shared, const void *global, in
 }}"""
 
 _LOAD_MATRIX = """\
-static __device__ void nt_load_matrix_x{count}{suffix}(unsigned (&fragment)[{count}], const void *row) {{
+static __device__ void nt_load_matrix_x{count}{suffix}({fragments}, const void *row) {{
   const unsigned from = (unsigned)__cvta_generic_to_shared(row);
   asm volatile("ldmatrix.sync.aligned.m8n8.x{count}{trans}.shared.b16 {{{places}}}, [%{count}];"
                : {registers}
@@ -44,14 +45,16 @@ static __device__ void nt_mma_{shape}_{name}({c} (&sum)[2][2], const unsigned (&
 }}"""
 
 
-def _load_matrix(count: int, transposed: bool) -> str:
-    places = ", ".join(f"%{k}" for k in range(count))
-    registers = ", ".join(f'"=r"(fragment[{k}])' for k in range(count))
+def _load_matrix(count: int, transposed: bool, names: tuple[str, ...] = ("fragment",)) -> str:
+    """Loads matrices to the registers of one fragment, or of several in equal parts."""
+    each = count // len(names)
+    registers = ", ".join(f'"=r"({name}[{k}])' for name in names for k in range(each))
     return _LOAD_MATRIX.format(
         count=count,
-        suffix="_trans" if transposed else "",
+        suffix=("_pair" if len(names) > 1 else "") + ("_trans" if transposed else ""),
         trans=".trans" if transposed else "",
-        places=places,
+        fragments=", ".join(f"unsigned (&{name})[{each}]" for name in names),
+        places=", ".join(f"%{k}" for k in range(count)),
         registers=registers,
     )
 
@@ -83,6 +86,10 @@ template <int N> static __device__ void nt_wait_copies() {  // until at most N g
     **{
         f"nt_load_matrix_x{n}{'_trans' if t else ''}": _load_matrix(n, t)
         for n in (4, 2)
+        for t in (False, True)
+    },
+    **{
+        f"nt_load_matrix_x4_pair{'_trans' if t else ''}": _load_matrix(4, t, ("first", "second"))
         for t in (False, True)
     },
     "nt_round_tf32": """\

@@ -137,6 +137,21 @@ def is_short_float(type: Attribute) -> bool:
     return isinstance(type, (Float16Type, BFloat16Type))
 
 
+def short_float_bits(type: Attribute, value: float) -> int:
+    """The bits of a number in a 16-bit float type, rounded to nearest even.
+
+    >>> [hex(short_float_bits(t, 1.5)) for t in (Float16Type(), BFloat16Type())]
+    ['0x3e00', '0x3fc0']
+    """
+    with np.errstate(over="ignore"):
+        if isinstance(type, Float16Type):
+            return int(np.float16(value).view(np.uint16))
+        bits = int(np.float32(value).view(np.uint32))
+    if math.isnan(value):
+        return bits >> 16 | 0x40
+    return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+
+
 _WORDS = """
 alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl const constexpr
 const_cast continue decltype default delete do double dynamic_cast else enum explicit export extern false

@@ -58,7 +58,7 @@ class VectorPrinter(KernelScope):
         type = op.memref.type
         assert isinstance(type, MemRefType)
         name = self._names.fresh(op.memref.name_hint or "vector")
-        self._buffers[op.memref] = Buffer(name, type, None, private=False, no_alias=True)
+        self._buffers[op.memref] = Buffer(name, type, None, as_float=False, no_alias=True)
         *shape, width = type.get_shape()
         extents = "".join(f"[{extent}]" for extent in shape)
         element = self.types.memory(type.element_type, op)

@@ -9,7 +9,12 @@ becomes
       %0 = nvgpu.ldmatrix %x[%1, %2] {numTiles = 4, transpose = false}
       memref.store %0, %a_frag[%m]
     } {nestor.unroll}
-    ... and %b_frag
+    scf.for %n = %c0 to %c4 step %c2 {                        // of two tiles of columns at a time
+      %1 = nvgpu.ldmatrix %y[%2, %3] {numTiles = 4, transpose = true}
+      %2 = vector.extract_strided_slice %1 {offsets = [0], sizes = [2], strides = [1]}
+      memref.store %2, %b_frag[%n]
+      ... and %b_frag[%n + 1]
+    } {nestor.unroll}
     scf.for %m = %c0 to %c4 step %c1 {
       scf.for %n = %c0 to %c4 step %c1 {
         %3 = memref.load %a_frag[%m]
@@ -35,6 +40,7 @@ from ...analysis.nest.kernels.matrix_tiles import COLUMNS, ROWS, MatrixTile, NoT
 from ...analysis.nest.values.linear_forms import Atom, Division, Linear, linear, terms_of
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.ext import nvgpu
+from ...dialects.ext.vector import ExtractStridedSliceOp
 from ...dialects.nest import ForOp
 from ...dialects.nest.common import INDEX
 from .tiles import UNROLL
@@ -69,7 +75,8 @@ class _Tile:
         for inner in (tile.r, tile.c, tile.h, tile.e):
             self.body.values[inner.iv] = 0
         a = self._fragments(tile.a, tile.row_tiles, 4, self._lane_of_rows())
-        b = self._fragments(tile.b, tile.column_tiles, 2, self._lane_of_columns())
+        pairs = (tile.column_tiles.constant_trip_count() or 1) % 2 == 0 if tile.column_tiles else False
+        b = self._fragments(tile.b, tile.column_tiles, 2, self._lane_of_columns(), 2 if pairs else 1)
 
         def multiply() -> None:
             self._multiply(a, b)
@@ -101,9 +108,14 @@ class _Tile:
         return {tile.column_of_lane: first, tile.c.iv: second, tile.h.iv: h, tile.e.iv: _ZERO}
 
     def _fragments(
-        self, operand: Operand, tiles: ForOp | None, registers: int, lane: Mapping[Atom, Linear]
+        self,
+        operand: Operand,
+        tiles: ForOp | None,
+        registers: int,
+        lane: Mapping[Atom, Linear],
+        together: int = 1,
     ) -> SSAValue:
-        """The fragments of an operand, one for each tile of rows (columns): a buffer of vectors."""
+        """The fragments of an operand, one for each tile of rows (columns), so many loaded together: a buffer of vectors."""
         body, source = self.body, operand.load
         vector_type = VectorType(source.result.type, [registers, self.tile.form.together])
         count = 1 if tiles is None else tiles.constant_trip_count()
@@ -118,14 +130,26 @@ class _Tile:
         def load() -> None:
             self.builder.location = source.location
             known = {v: self._known(v) for form in operand.indices for v in _values_in(form)}
+            if together > 1:  # the first 16 lanes have rows of the first one
+                assert tiles is not None
+                known[tiles.iv] = known[tiles.iv].added(_divided(self.lane, _FLOOR, 16))
             forms = [_joined(_substituted(form, {**known, **lane})) for form in operand.indices]
             indices = body.places(buffer, [self.builder.affine(form) for form in forms])
-            fragment = nvgpu.LdMatrixOp.of(buffer, indices, registers, operand.is_transposed, vector_type)
-            self.builder.emit(fragment)
             place = self.builder.constant(0) if tiles is None else body.value(tiles.iv)
-            self.builder.emit(memref.StoreOp.get(fragment.fragment, new.memref, [place]))
+            places = [place, *(self.builder.affine(linear(((place, 1),), k)) for k in range(1, together))]
+            count = together * registers
+            loaded = VectorType(source.result.type, [count, self.tile.form.together])
+            fragment = nvgpu.LdMatrixOp.of(buffer, indices, count, operand.is_transposed, loaded)
+            self.builder.emit(fragment)
+            for k, at in enumerate(places):
+                part = fragment.fragment
+                if together > 1:
+                    taken = ExtractStridedSliceOp.of(part, [k * registers], [registers])
+                    self.builder.emit(taken)
+                    part = taken.result
+                self.builder.emit(memref.StoreOp.get(part, new.memref, [at]))
 
-        self._unrolled(tiles, load)
+        self._unrolled(tiles, load, together)
         return new.memref
 
     def _known(self, value: SSAValue) -> Linear:
@@ -156,8 +180,8 @@ class _Tile:
         place = self.builder.constant(0) if tiles is None else self.body.value(tiles.iv)
         return self.builder.emit(memref.LoadOp.get(buffer, [place])).results[0]
 
-    def _unrolled(self, tiles: ForOp | None, members: Callable[[], None]) -> None:
-        """`members` for each tile."""
+    def _unrolled(self, tiles: ForOp | None, members: Callable[[], None], step: int = 1) -> None:
+        """`members` for each tile, or for each `step` of them."""
         if tiles is None:
             return members()
         count = tiles.constant_trip_count()
@@ -170,7 +194,7 @@ class _Tile:
         with builder.inside(body):
             members()
             builder.emit(scf.YieldOp.create())
-        bounds = (builder.constant(0), builder.constant(count), builder.constant(1))
+        bounds = (builder.constant(0), builder.constant(count), builder.constant(step))
         builder.emit(
             scf.ForOp.create(operands=bounds, attributes={UNROLL: UnitAttr()}, regions=[Region(body)])
         )

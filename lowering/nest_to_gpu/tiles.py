@@ -156,12 +156,15 @@ class TileBody(NestBody):
 
         if not conditions:
             return whole()
+        is_never_whole = any(self._never_holds_in_tile(c) for c in asked)
 
         def edge() -> None:
-            self._is_edge = not any(self.keeps_registers(lane.loop) for lane in lanes)
+            self._is_edge = not is_never_whole and not any(self.keeps_registers(lane.loop) for lane in lanes)
             self._version(op, {lane.loop: lane.edge for lane in lanes})
             self._is_edge = False
 
+        if is_never_whole:
+            return edge()
         self.either(self._all(conditions), whole, edge)
 
     def _copy_tile(self, op: ForOp, copies: Mapping[ForOp, AsyncCopy]) -> bool:
@@ -209,6 +212,10 @@ class TileBody(NestBody):
         """`i + 3 < n`: the constraint in the last lane."""
         least = asked.least(self.values)
         return self.builder.at_least_zero(least, asked.first(self.values).constant - least.constant)
+
+    def _never_holds_in_tile(self, asked: TileConstraint) -> bool:
+        """Whether the tile is larger than what is there: no number of a thread makes it whole."""
+        return self.builder.is_nonnegative(asked.least(self.values).scaled(-1).plus(-1))
 
     def _version(self, op: ForOp, lanes: dict[ForOp, Callable[[], None]]) -> None:
         outer, self._lanes = self._lanes, {**self._lanes, **lanes}

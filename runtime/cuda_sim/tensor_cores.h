@@ -99,8 +99,15 @@ static SIM_QUIET void nt_wait_copies() {
 
 // Lanes 8 * m to 8 * m + 7 say where the rows of matrix m are. Lane l gets of each matrix the elements 2 * (l % 4) and the
 // next one of row l / 4; transposed: the elements l / 4 of the rows 2 * (l % 4) and the next one.
+struct SimWords {  // the registers of a fragment, or of two
+  unsigned *first, *second;
+};
 template <int N>
-static SIM_QUIET void sim_load_matrix(int site, bool transposed, unsigned (&fragment)[N], const void *row) {
+static SIM_QUIET SimWords sim_words(unsigned (&fragment)[N]) { return {fragment, fragment + N / 2}; }
+static SIM_QUIET SimWords sim_words(unsigned (&first)[2], unsigned (&second)[2]) { return {first, second}; }
+
+template <int N>
+static SIM_QUIET void sim_load_matrix(int site, bool transposed, SimWords words, const void *row) {
   const int lane = sim_lane();
   if (lane < 8 * N) SIM_COPY_HOOK(shim_access, row, 16, false, __builtin_return_address(0));
   if (lane < 8 * N && (uintptr_t)row % 16) sim_fault("a row of ldmatrix is not aligned to 16 bytes");
@@ -117,14 +124,18 @@ static SIM_QUIET void sim_load_matrix(int site, bool transposed, unsigned (&frag
       memcpy(&elements, out[8 * m + r].bytes, sizeof elements);
       word |= (unsigned)elements[c] << 16 * e;
     }
-    fragment[m] = word;
+    (m < N / 2 ? words.first : words.second)[m % (N / 2)] = word;
   }
 }
 
-#define nt_load_matrix_x4(...) sim_load_matrix(__LINE__, false, __VA_ARGS__)
-#define nt_load_matrix_x2(...) sim_load_matrix(__LINE__, false, __VA_ARGS__)
-#define nt_load_matrix_x4_trans(...) sim_load_matrix(__LINE__, true, __VA_ARGS__)
-#define nt_load_matrix_x2_trans(...) sim_load_matrix(__LINE__, true, __VA_ARGS__)
+#define nt_load_matrix_x4(fragment, ...) sim_load_matrix<4>(__LINE__, false, sim_words(fragment), __VA_ARGS__)
+#define nt_load_matrix_x2(fragment, ...) sim_load_matrix<2>(__LINE__, false, sim_words(fragment), __VA_ARGS__)
+#define nt_load_matrix_x4_trans(fragment, ...) sim_load_matrix<4>(__LINE__, true, sim_words(fragment), __VA_ARGS__)
+#define nt_load_matrix_x2_trans(fragment, ...) sim_load_matrix<2>(__LINE__, true, sim_words(fragment), __VA_ARGS__)
+#define nt_load_matrix_x4_pair(first, second, ...) \
+  sim_load_matrix<4>(__LINE__, false, sim_words(first, second), __VA_ARGS__)
+#define nt_load_matrix_x4_pair_trans(first, second, ...) \
+  sim_load_matrix<4>(__LINE__, true, sim_words(first, second), __VA_ARGS__)
 
 // -- mma.sync --------------------------------------------------------------------------------------------
 

@@ -115,8 +115,8 @@ BUDGETS = (
     # products
     Budget("matmul", "f32[128,64]; f32[64,128]", 1, 3.50),
     Budget("matmul", "f32[128,64]; f32[64,127]", 1, 4.63, sectors=1.31, slow=True),
-    Budget("matmul of short floats", "f16[64,96]; f16[96,64]", 1, 2.00, sectors=1.15, width=4),
-    Budget("matmul", "f16[128,128]; f16[128,128]", 1, 3.34, sectors=1.12, width=4, slow=True),
+    Budget("matmul of short floats", "f16[64,96]; f16[96,64]", 1, 1.00, width=16),
+    Budget("matmul", "f16[128,128]; f16[128,128]", 1, 1.67, width=16, slow=True),
     Budget("dense layer", "f32[64,64]; f32[64,96]; f32[96]", 1, 2.80),
     Budget("batched matmul", "f32[4,32,32]; f32[4,32,64]", 1, 1.60),
     Budget("convolution", "f32[2,8,16,16]; f32[16,8,3,3]", 1, 3.54, sectors=1.16),

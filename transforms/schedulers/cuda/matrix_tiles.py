@@ -13,9 +13,10 @@
 
 A row of a tile in shared memory is what an instruction wants together: terms, or, of elements of 16 bits, what is
 adjacent in memory. A thread copies 16 bytes of it where they are adjacent in memory and begin at a multiple of 16
-bytes, and continues. Else lanes that are neighbours copy elements that are: a whole row, or, where the row lies
-across memory, 8 elements of each of 4 rows. Rows are rotated by their number in steps of 16 bytes, so that neither
-ldmatrix, which reads 16 bytes of 8 rows at a time, nor what copies to them finds two in one bank.
+bytes (8 or 4 where rows begin at multiples of these only), and continues. Else lanes that are neighbours copy elements
+that are: a whole row, or, where the row lies across memory, 8 elements of each of 4 rows. Rows are rotated by their
+number in steps of 16 bytes, so that neither ldmatrix, which reads 16 bytes of 8 rows at a time, nor what copies to them
+finds two in one bank.
 """
 
 from __future__ import annotations
@@ -25,13 +26,15 @@ from math import gcd, prod
 
 from xdsl.dialects.builtin import MemRefType
 
+from ....analysis.machine import ACCESS_BYTES
+from ....analysis.nest.buffers import buffer_name, element_bytes
 from ....analysis.nest.kernels.async_copies import copy_in
-from ....analysis.nest.kernels.matrix_tiles import Form, form_of
+from ....analysis.nest.kernels.matrix_tiles import COLUMNS, ROWS, Form, form_of
 from ....analysis.nest.loop_structure import loops_in
 from ....analysis.nest.sets.access_patterns import UNIT
 from ....dialects.attributes import ASYNC, MATRIX
 from ....dialects.diagnostic import fail
-from ....dialects.nest import LANES, AllocOp, ForOp, LoadOp
+from ....dialects.nest import LANES, AllocOp, ForOp, LoadOp, StoreOp
 from ...nest.loops.flatten import flatten
 from ...nest.loops.rename import rename_freely
 from ...nest.loops.reorder import reorder
@@ -39,6 +42,7 @@ from ...nest.loops.split import split
 from ...nest.mapping.annotate import annotate, why_not_annotate
 from ...nest.mapping.bind import bind
 from ...nest.mapping.vectorize import vectorize
+from ...nest.memory.cache_write import cache_write, why_not_cache_write
 from ...nest.memory.stage_factors import stage_factors
 from ...nest.memory.transform_layout import transform_layout
 from ...nest.rewrite.steps import Steps
@@ -88,10 +92,11 @@ class MatrixTiling(Tiling):
         """The loops over warps and lanes, over the tiles of a warp, and over a lane's corner of such a tile."""
         steps = self.steps
         rows, columns = self._rows_and_columns(tiles)
-        *warp_row, m, r, of_row = rows
-        *warp_column, n, of_column, c = columns
-        inner = [m, r, n, c]
-        names = {m: "m", r: "r", n: "n", c: "c" if terms else "column.v"}
+        (*outer, r, of_row), (*others, of_column, c) = rows, columns
+        warp_row, m = self._warp_and_tiles(outer, 0)
+        warp_column, n = self._warp_and_tiles(others, 1)
+        inner = [*m, r, *n, c]
+        names = {r: "r", c: "c" if terms else "column.v"} | dict.fromkeys(m, "m") | dict.fromkeys(n, "n")
         order = [*warp_row, *warp_column, of_row, of_column]
         if terms:
             form = self._form(terms[0])
@@ -100,7 +105,7 @@ class MatrixTiling(Tiling):
             order += [step]
             inner += [h, e]
             names |= {step: "k_step", h: "h", e: "e"}
-            self.matrix = m
+            self.matrix = inner[0]
         steps.do(reorder, [*order, *inner])
         for loop, name in names.items():
             rename_freely(steps, loop, name)
@@ -110,6 +115,11 @@ class MatrixTiling(Tiling):
             mark_vector(c, True, steps)
         lane = steps.do(flatten, of_row, of_column)
         self._bind(warp_row, warp_column, lane)
+
+    def _warp_and_tiles(self, loops: list[ForOp], k: int) -> tuple[list[ForOp], list[ForOp]]:
+        """The loop over warps along rows (columns), and that over the tiles of a warp, where there are several."""
+        count = len(loops) if self.of_warp[k] == (ROWS, COLUMNS)[k] else len(loops) - 1
+        return loops[:count], loops[count:]
 
     def _rows_and_columns(self, tiles: Sequence[ForOp]) -> list[list[ForOp]]:
         """The parts of the loop over rows, and those of the loop over columns."""
@@ -151,18 +161,47 @@ class MatrixTiling(Tiling):
         lane = f"4*({i}%8)+{j}%8/2"
         return f"{old} -> {''.join(warps)}{lane} {i}%{rows}/16 {j}%{columns}/8 {i}%16/8 {j}%2"
 
+    # ---- results ----
+
+    def _stage_results(self, block: ForOp, tiles: Sequence[ForOp]) -> list[tuple[AllocOp, ForOp]]:
+        """Results of 16 bits go to shared memory first, where their rows begin at multiples of 16 bytes: a lane has two."""
+        stores = [op for op in tiles[-1].body.block.ops if isinstance(op, StoreOp)]
+        if len(stores) != 1 or not self._is_stored_by_pieces(stores[0], tiles):
+            return []
+        result = stores[0].memref
+        if why_not_cache_write(result, block, space="shared") is not None:
+            return []
+        name = f"{buffer_name(result)}_tile"
+        buffer, _, back = self.steps.do(cache_write, result, block, space="shared", name=name, tail="mask")
+        if back is None or len(loops_in(back)) != 2:
+            raise fail(block, "a tile of results has two axes")
+        return [(buffer, back)]
+
+    def _is_stored_by_pieces(self, store: StoreOp, tiles: Sequence[ForOp]) -> bool:
+        """Whether 16 bytes of results of 16 bits can be stored together, and there is room for the tile of them."""
+        assert isinstance(store.memref.type, MemRefType)
+        size = element_bytes(store.memref.type.element_type)
+        if size != 2 or isinstance(store.memref.owner, AllocOp):
+            return False
+        if size * prod(loop.constant_trip_count() or 1 for loop in tiles) > self.tile.results:
+            return False
+        return any(begins_at(store, loop, ACCESS_BYTES // size) for loop in tiles)
+
     # ---- copies ----
 
     def _may_be_ahead(self, buffer: AllocOp, copy: ForOp) -> bool:
-        """Whether the copies are of 16 bytes, or of elements that can be in flight by themselves."""
+        """Whether the copies are of 4 bytes or more, which can be in flight."""
         found = copy_in(loops_in(copy)[-1])
-        return found is not None and (found.may_copy_elements or self._is_by_vectors(buffer, copy))
+        return found is not None and (found.may_copy_elements or self._width(buffer, copy) > 1)
 
-    def _is_by_vectors(self, buffer: AllocOp, copy: ForOp) -> bool:
+    def _width(self, buffer: AllocOp, copy: ForOp) -> int:
+        """How many elements are copied at a time: 16 bytes of them, 8 or 4, as rows in memory begin at multiples of that."""
         _, column, load = self._loops_of_copy(buffer, copy)
-        return pattern_in(load, load.memref, column) == UNIT and begins_at(
-            load, column, _form_in(buffer).contiguous
-        )
+        form = _form_in(buffer)
+        if pattern_in(load, load.memref, column) != UNIT:
+            return 1
+        widths = (form.contiguous // n for n in (1, 2, 4))
+        return next((width for width in widths if begins_at(load, column, width)), 1)
 
     def _loops_of_copy(self, buffer: AllocOp, copy: ForOp) -> tuple[ForOp, ForOp, LoadOp]:
         """The loop over rows of the tile, the one along them, and what is copied."""
@@ -178,20 +217,24 @@ class MatrixTiling(Tiling):
         rotated = rotation(loops_in(copy), row, length, size)
         inner: list[ForOp] = []
         turns: list[ForOp] = []
-        of_warp, pieces = 1, length
-        if self._is_by_vectors(buffer, copy):
+        of_warp, pieces, width, of_piece = 1, length, self._width(buffer, copy), 1
+        parts: list[ForOp] = []
+        if width > 1:
             column, vector = steps.do(split, column, factor=size, tail="perfect")
+            if width < size:  # 16 bytes are rotated together
+                part, vector = steps.do(split, vector, factor=width, tail="perfect")
+                parts, of_piece = [part], size // width
             pieces, inner = length // size, [vector]
         if not inner and pattern_in(load, load.memref, column) != UNIT:
             row, neighbours = steps.do(split, row, factor=NEIGHBOURS, tail="perfect")
             turn, column = steps.do(split, column, factor=LANES // NEIGHBOURS, tail="perfect")
             lanes, turns = [column, neighbours], [turn]
         else:
-            of_row = gcd(pieces, LANES)
+            of_row = gcd(pieces, LANES // of_piece)
             if pieces > of_row:
                 turn, column = steps.do(split, column, factor=of_row, tail="perfect")
                 turns = [turn]
-            of_warp, lanes = LANES // of_row, [column]
+            of_warp, lanes = LANES // (of_row * of_piece), [column, *parts]
         warps: list[list[ForOp]] = [[], []]
         if of_warp > 1:
             row, own = steps.do(split, row, factor=of_warp, tail="perfect")
@@ -207,7 +250,9 @@ class MatrixTiling(Tiling):
         turns.append(row)
         steps.do(reorder, [*warps[0], *warps[1], *lanes, *rounds, *turns, *inner])
         steps.do(transform_layout, buffer, layout=rotated)
-        lane = lanes[0] if len(lanes) == 1 else steps.do(flatten, *lanes)
+        lane = lanes[0]
+        for loop in lanes[1:]:
+            lane = steps.do(flatten, lane, loop)
         self._bind(warps[0], warps[1], lane)
         for loop in (*rounds, *turns):
             rename_freely(steps, loop, "turn")
@@ -217,7 +262,7 @@ class MatrixTiling(Tiling):
             if count <= MOST_UNROLLED:
                 steps.do(annotate, loop, mark="unrolled")
         for loop in inner:
-            steps.do(vectorize, loop, width=size)
+            steps.do(vectorize, loop, width=width)
         last = [*turns, *inner][-1]
         if why_not_annotate(last, ASYNC) is None:
             steps.do(annotate, last, mark=ASYNC)

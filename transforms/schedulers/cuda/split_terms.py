@@ -19,16 +19,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
+from xdsl.ir import SSAValue
+
 from ....analysis.nest.buffers import buffer_name
-from ....analysis.nest.loop_structure import perfect_band
+from ....analysis.nest.loop_structure import is_inside, perfect_band
 from ....dialects.diagnostic import NestorError, fail
-from ....dialects.nest import AccumulateOp, ForOp
+from ....dialects.nest import AccumulateOp, AllocOp, ForOp
 from ...nest.loops.distribute import distribute
 from ...nest.loops.fuse import fuse
 from ...nest.loops.normalise import remove_unit_loop
 from ...nest.loops.reorder import reorder
 from ...nest.loops.split import split
 from ...nest.memory.cache_write import cache_write
+from ...nest.memory.resize_buffer import resize_buffer
+from ...nest.memory.sink_alloc import sink_alloc, why_not_sink_alloc
 from ...nest.reductions.privatise import privatise
 from ...nest.rewrite.steps import UNRECORDED, Steps
 from ...nest.rewrite.trials import trial
@@ -48,8 +52,13 @@ class SplitTile:
     stages: int
 
 
-def tile_parts(product: Product, how: SplitTile, steps: Steps) -> NestorError | None:
-    """Do a product in tiles and in parts of its terms; the refusal, and nothing changed, where a step is refused."""
+def tile_parts(
+    product: Product, how: SplitTile, steps: Steps, tiling: type[Tiling] = Tiling
+) -> NestorError | None:
+    """Do a product in tiles and in parts of its terms; the refusal, and nothing changed, where a step is refused.
+
+    `tiling` does the steps of the tiles.
+    """
     whole = SumTile(
         product.sums, list(product.batch), [(product.row, ()), (product.column, ())], [product.term], 1
     )
@@ -58,16 +67,18 @@ def tile_parts(product: Product, how: SplitTile, steps: Steps) -> NestorError | 
     refusal: NestorError | None = None
     for some in dict.fromkeys((tuple(nests), tuple(nests[: 1 + (start is not None)]))):
         try:
-            trial(partial(_run, how, start is not None, UNRECORDED), *some)
+            trial(partial(_run, how, start is not None, UNRECORDED, tiling), *some)
         except NestorError as error:
             refusal = refusal or error
             continue
-        _run(how, start is not None, steps, *some)
+        _run(how, start is not None, steps, tiling, *some)
         return None
     return refusal
 
 
-def _run(how: SplitTile, is_set: bool, steps: Steps, nest: ForOp, *others: ForOp) -> None:
+def _run(
+    how: SplitTile, is_set: bool, steps: Steps, tiling: type[Tiling], nest: ForOp, *others: ForOp
+) -> None:
     """The steps; `others` are the nest that sets the result, if `is_set`, and those that use it."""
     product = sum_of_products_in(perfect_band(nest))
     count = None if product is None else product.term.constant_trip_count()
@@ -91,7 +102,7 @@ def _run(how: SplitTile, is_set: bool, steps: Steps, nest: ForOp, *others: ForOp
     first, _ = neighbours_of(tile)
     split_at = 1 if is_set else 0
     _combine(combine, others[:split_at], others[split_at:], steps)
-    Tiling(tile, first, steps).run()
+    tiling(tile, first, steps).run()
 
 
 def _combine(combine: ForOp, before: tuple[ForOp, ...], after: tuple[ForOp, ...], steps: Steps) -> None:
@@ -104,7 +115,19 @@ def _combine(combine: ForOp, before: tuple[ForOp, ...], after: tuple[ForOp, ...]
     loops = first[0]
     for other in first[1:]:
         loops = [steps.do(fuse, one, two) for one, two in zip(loops, other, strict=True)]
-    steps.attempt(cache_write, result, loops[-1], space="local", name=f"{buffer_name(result)}_total")
+    _keep_total(result, loops[-1], steps)
+
+
+def _keep_total(result: SSAValue, element: ForOp, steps: Steps) -> None:
+    """An element is added up in a register; it goes to memory where something else than its thread needs it."""
+    alloc = result.owner
+    is_used_here = all(is_inside(use.operation, element) for use in result.uses)
+    if isinstance(alloc, AllocOp) and is_used_here and why_not_sink_alloc(alloc, element) is None:
+        sunk = steps.do(sink_alloc, alloc, element)
+        for axis in range(len(sunk.memref.type.get_shape())):
+            sunk = steps.do(resize_buffer, sunk, dimension=axis)
+        return
+    steps.attempt(cache_write, result, element, space="local", name=f"{buffer_name(result)}_total")
 
 
 __all__ = ["SplitTile", "tile_parts"]

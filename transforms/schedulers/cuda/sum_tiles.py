@@ -118,6 +118,8 @@ class SumTile:
     """How many loops around the nest are those of a kernel already: the tiles are then done one after the other."""
     stages: int = 1
     """In how many parts the tiles of the factors are in shared memory: one in use, the others being copied."""
+    results: int = 0
+    """Bytes that there are in shared memory for a tile of results, to store them in larger pieces."""
 
     @property
     def result(self) -> SSAValue:
@@ -150,6 +152,7 @@ class SumTile:
             of(self.uses),
             self.around,
             self.stages,
+            self.results,
         )
 
 
@@ -222,10 +225,13 @@ class Tiling:
             insides.append((loops_in(back), []))
         for tiles, _ in insides:
             steps.attempt(unmask, tiles[0])
+        results = self._stage_results(blocks[-1], insides[-1][0])
         for tiles, terms in insides:
             self._share(tiles, terms[-tile.inner_terms :] if terms else [], is_sum=bool(terms))
         self.is_ahead = tile.stages > 1 and all(self._may_be_ahead(*copy) for copy in copies)
         for buffer, copy in copies:
+            self._share_copy(buffer, copy)
+        for buffer, copy in results:
             self._share_copy(buffer, copy)
         self.sums = steps.do(transform_layout, sums, layout=self._layout(sums.memref.type.get_num_dims()))
         if tile.around:
@@ -242,6 +248,10 @@ class Tiling:
         """Copies of what a step multiplies in shared memory, and the loops that make them."""
         left, left_copy, right, right_copy = self.steps.do(stage_factors, step, space="shared")
         return [(left, left_copy), (right, right_copy)]
+
+    def _stage_results(self, block: ForOp, tiles: Sequence[ForOp]) -> list[tuple[AllocOp, ForOp]]:
+        """Copies in shared memory of what `tiles` stores, and the loops that store them in larger pieces."""
+        return []
 
     def _may_be_ahead(self, buffer: AllocOp, copy: ForOp) -> bool:
         """Whether a copy may be in flight while the threads add up what they have."""
@@ -379,7 +389,12 @@ class Tiling:
             if pair is None:
                 break
             loops[pair : pair + 2] = [steps.do(flatten, *loops[pair : pair + 2])]
-        axes = grid_axes([blocks_of(loop) for loop in loops]) if len(loops) <= 3 else None
+        if (
+            len(loops) > 3
+        ):  # of unknown extents: a block does the tiles of all iterations of the outermost ones
+            steps.do(reorder, [*loops[-3:], *loops[:-3]])
+            loops = loops[-3:]
+        axes = grid_axes([blocks_of(loop) for loop in loops])
         if axes is None:
             raise fail(blocks[0], "a grid has three axes, and only one of them is long")
         for loop, axis in zip(loops, axes, strict=True):

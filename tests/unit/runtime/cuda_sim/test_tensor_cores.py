@@ -122,6 +122,18 @@ extern "C" __global__ void load_{name}(unsigned *fragment, const unsigned short 
 }}
 """
 
+PAIRS = """
+extern "C" __global__ void load_{name}(unsigned *fragment, const unsigned short *matrices) {{
+  __shared__ __align__(16) unsigned short tile[4][8][8];
+  const int lane = threadIdx.x;
+  for (int k = lane; k < 256; k += 32) (&tile[0][0][0])[k] = matrices[k];
+  __syncthreads();
+  unsigned own[2][2];
+  nt_load_matrix_{name}(own[0], own[1], tile[lane / 8][lane % 8]);
+  for (int k = 0; k < 4; k++) fragment[lane * 4 + k] = own[k / 2][k % 2];
+}}
+"""
+
 COPIES = """
 extern "C" __global__ void copies(float *seen, const float *x) {
   __shared__ __align__(16) float tile[4][32][4];
@@ -155,6 +167,7 @@ def source():
     """All kernels of this file: one build of the simulator."""
     texts = [KERNELS.format(name=name, c="int" if name.endswith("s8") else "float") for name in MMA]
     texts += [LOADS.format(name=name, count=int(name[1])) for name in ("x4", "x2", "x4_trans", "x2_trans")]
+    texts += [PAIRS.format(name=name) for name in ("x4_pair", "x4_pair_trans")]
     return "\n".join([*prelude(PTX_HELPERS), *texts, ROUNDING, COPIES])
 
 
@@ -199,7 +212,7 @@ def test_rounding_to_tf32_is_to_nearest_and_ties_go_away_from_zero(kernels):
     assert np.isnan(nan.view(np.float32)).all()
 
 
-@pytest.mark.parametrize("name", ["x4", "x2", "x4_trans", "x2_trans"])
+@pytest.mark.parametrize("name", ["x4", "x2", "x4_trans", "x2_trans", "x4_pair", "x4_pair_trans"])
 def test_load_matrix_gives_each_lane_two_elements_of_a_row(kernels, name):
     count = int(name[1])
     matrices = np.arange(count * 64, dtype=np.uint16).reshape(count, 8, 8)
