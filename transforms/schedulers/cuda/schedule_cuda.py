@@ -107,6 +107,7 @@ from .kernels import segment
 from .long_columns import schedule_long_columns
 from .long_rows import share_long_rows
 from .long_sums import share_long_sums
+from .matrix_convolutions import schedule_matrix_convolution
 from .pointwise import bind_pointwise
 from .pooling import schedule_windows
 from .products import schedule_product
@@ -467,6 +468,11 @@ SUMS = (
         "tiles of a product",
         "products of matrices",
         lambda nest: schedule_product(nest.nest, nest.gpu, nest.steps),
+    ),
+    Strategy(
+        "contraction by tensor cores",
+        "sums over several loops of what tensor cores multiply",
+        lambda nest: schedule_matrix_convolution(nest.nest, nest.gpu, nest.steps),
     ),
     Strategy(
         "convolution",

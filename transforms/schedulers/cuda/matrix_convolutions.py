@@ -1,0 +1,197 @@
+"""Convolutions and other contractions by tensor cores (part of nest-schedule-cuda): products of matrices by flattening.
+
+    nest.for "b" ... nest.for "i" ... nest.for "j" ... nest.for "k" ...
+      nest.for "u" ... nest.for "v" ... nest.for "c" ...
+        nest.accumulate "t" add %s, %t[%b, %i, %j, %k]        // of %x[%b, %i + %u, %j + %v, %c] and %w[%u, %v, %c, %k]
+  becomes
+    nest.for "b_i_j" ... nest.for "k" ...
+      nest.for "u_v_c.o" ...                                  // steps: 32 channels of one element of the window
+        nest.for "c.i" ... { nest.accumulate "t" add %s, %t[%b_i_j, %k] }
+  and that is tiled as products are (cuda/matrix_tiles.py)
+
+Rows, columns and terms are each made one loop (nest-flatten): what is contiguous over them stays so, and where it is not,
+an index is a quotient or a remainder. The image is read through such indices where a step of the product is copied to
+shared memory, so no matrix of windows is ever made (an implicit product). Neighbours of an image with the channels last
+are 16 bytes of channels, with zeros where these end in a step. Where channels lie apart, all of the terms are one
+loop, so that 3 channels of 3 x 3 are one step of 27 terms, and the weights are contiguous along it.
+
+After J. Chetlur et al., "cuDNN: efficient primitives for deep learning" (2014), and the implicit GEMM of CUTLASS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import DYNAMIC_INDEX, Float32Type, MemRefType, i32
+from xdsl.ir import SSAValue
+
+from ....analysis.machine import Gpu
+from ....analysis.nest.kernels.matrix_tiles import Form, form_of, may_round
+from ....analysis.nest.loop_structure import enclosing_loops
+from ....analysis.nest.sets.access_patterns import UNIT
+from ....analysis.nest.values.trip_counts import extent_of
+from ....dialects.diagnostic import NestorError, fail
+from ....dialects.nest import AccumulateOp, AllocOp, ForOp
+from ....dialects.remarks import remark
+from ...nest.loops.flatten import flatten
+from ...nest.loops.reorder import reorder
+from ...nest.loops.split import split, why_not_split
+from ...nest.memory.transform_layout import transform_layout
+from ...nest.rewrite.steps import UNRECORDED, Steps
+from ...nest.rewrite.trials import trial
+from ..patterns.contractions import Contraction, contraction_in
+from ..patterns.products import Product
+from ..patterns.tiles import axes_of, pattern_in
+from .matrix_tiles import MatrixTiling
+from .sum_tiles import SumTile, loops_over, make_perfect, neighbours_of, parts
+from .tensor_cores import STAGES, STEPS, tiles_for
+
+
+def schedule_matrix_convolution(nest: ForOp, gpu: Gpu, steps: Steps) -> bool:
+    """Tile a contraction of several loops for tensor cores, with the nests around it; False where it is none for them."""
+    found = contraction_in(nest)
+    if found is None or _is_product(found) or (form := _form_in(found)) is None:
+        return False
+    make_perfect(nest, steps)
+    refusal: NestorError | None = None
+    for with_uses in (True, False):
+        try:
+            trial(lambda copy, uses=with_uses: _tile(copy, form, gpu, UNRECORDED, uses), nest)
+        except NestorError as error:
+            refusal = refusal or error
+            continue
+        label = nest.label
+        sums = _tile(nest, form, gpu, steps, with_uses)
+        remark(enclosing_loops(sums)[0], f'the sum "{label}" is computed by tensor cores, as a product of matrices')
+        return True
+    assert refusal is not None
+    remark(nest, f'the sum "{nest.label}" cannot use tensor cores: {refusal.diagnostic.message}')
+    return False
+
+
+def _is_product(found: Contraction) -> bool:
+    """Whether it is a product as it is: those are tensor_cores.py's."""
+    return all(len(group) == 1 for group in (found.rows, found.columns, found.terms))
+
+
+def _form_in(found: Contraction) -> Form | None:
+    """The instruction that multiplies the factors."""
+    product = found.sums.values[0].owner
+    assert isinstance(product, arith.MulfOp | arith.MuliOp)
+    if product.result.type not in (Float32Type(), i32):
+        return None
+    narrow = [_narrow(value) for value in product.operands]
+    form = form_of(narrow[0].type)
+    if form is None or narrow[0].type != narrow[1].type or not may_round(found.sums, form):
+        return None
+    return form
+
+
+def _narrow(value: SSAValue) -> SSAValue:
+    cast = value.owner
+    return cast.operands[0] if isinstance(cast, arith.ExtFOp | arith.ExtSIOp) else value
+
+
+# ---- as a product -----------------------------------------------------------------------------------
+
+
+def _tile(nest: ForOp, form: Form, gpu: Gpu, steps: Steps, with_uses: bool) -> AccumulateOp:
+    """Make a product of the contraction, and tile it; the sum. Raises what a step refuses."""
+    found = contraction_in(nest)
+    assert found is not None
+    loops = [*found.batch, *found.rows, *found.columns]
+    start, uses = neighbours_of(SumTile(found.sums, [], [(loop, parts("x1")) for loop in loops], found.terms, 1))
+    others = [*([] if start is None else [start]), *(uses if with_uses else [])]
+    whole = SumTile(found.sums, [], [(loop, ()) for loop in loops], found.terms, 1)
+    over = [loops_over(other, whole) or [] for other in others]
+    sizes = len(found.batch), len(found.rows), len(found.columns)
+    _flatten_result(found, steps)
+    terms, depth = _in_steps(found, loops, form, steps)
+    for own in over:
+        _flatten_groups(own, sizes, [], steps)
+    batch, row, column = _flatten_groups(loops, sizes, terms, steps)
+    terms = [*_flattened(terms[:-1], steps), terms[-1]] if depth is None else _flattened(terms, steps)
+    if axes_of(found.sums.indices) is None:
+        raise fail(enclosing_loops(found.sums)[0], "rows, or columns, do not lie side by side in the result")
+    product = Product(batch, row, column, terms[0], found.sums, [], [], enclosing_loops(found.sums)[0])
+    rows, columns = map(parts, tiles_for(product, gpu).parts)
+    count = extent_of(terms[0])
+    steps_of = count if count is None or depth is None else -(-count // depth)
+    stages = STAGES if steps_of is None else max(1, min(STAGES, steps_of))
+    tile = SumTile(found.sums, batch, [(row, rows), (column, columns)], terms, depth, stages=stages)
+    start, tile.uses = neighbours_of(tile)
+    MatrixTiling(tile, start, steps).run()
+    return found.sums
+
+
+def _in_steps(
+    found: Contraction, loops: Sequence[ForOp], form: Form, steps: Steps
+) -> tuple[list[ForOp], int | None]:
+    """The loops over terms inside of all others, and how many terms of them as one loop are a step.
+
+    None where a step is what the last one has: of elements that are copied 16 bytes at a time.
+    """
+    depth = STEPS * form.terms
+    last = next((loop for loop in found.terms if _is_in_vectors(found, loop, form)), None)
+    if last is None:
+        steps.do(reorder, [*loops, *found.terms])
+        return found.terms, depth
+    count = extent_of(last)
+    assert count is not None
+    if _padded(count, form.terms) < _padded(count, depth):
+        depth = form.terms
+    tail = "perfect" if why_not_split(last, depth, "perfect") is None else "mask"
+    outer, inner = steps.do(split, last, factor=depth, tail=tail)
+    terms = [*(loop for loop in found.terms if loop is not last), outer, inner]
+    steps.do(reorder, [*loops, *terms])
+    return terms, None
+
+
+def _is_in_vectors(found: Contraction, loop: ForOp, form: Form) -> bool:
+    """Whether neighbours of the image along a loop are adjacent, and pieces of 16 bytes begin at multiples of that."""
+    count = extent_of(loop)
+    return count is not None and count % form.contiguous == 0 and pattern_in(found.left, found.left.memref, loop) == UNIT
+
+
+def _padded(count: int, size: int) -> int:
+    return -(-count // size) * size
+
+
+def _flatten_groups(
+    loops: Sequence[ForOp], sizes: tuple[int, int, int], inside: Sequence[ForOp], steps: Steps
+) -> tuple[list[ForOp], ForOp, ForOp]:
+    """The loops of the batch, and those over rows and over columns as one loop each, around others."""
+    batch, rows, _ = sizes
+    steps.do(reorder, [*loops, *inside])
+    groups = list(loops[:batch]), list(loops[batch : batch + rows]), list(loops[batch + rows :])
+    return groups[0], _flattened(groups[1], steps)[0], _flattened(groups[2], steps)[0]
+
+
+def _flattened(loops: Sequence[ForOp], steps: Steps) -> list[ForOp]:
+    """Loops around each other as one."""
+    left = list(loops)
+    while len(left) > 1:
+        left[-2:] = [steps.do(flatten, left[-2], left[-1])]
+    return left
+
+
+def _flatten_result(found: Contraction, steps: Steps) -> None:
+    """A temporary result has an axis for the rows, and one for the columns: what uses it then reads it so, too."""
+    result = found.sums.memrefs[0]
+    axes = axes_of(found.sums.indices)
+    if not isinstance(result.owner, AllocOp) or axes is None:
+        return
+    assert isinstance(result.type, MemRefType)
+    shape = result.type.get_shape()
+    entries = [f"d{k}" for k, variable in enumerate(axes) if variable is None]
+    entries += [f"d{axes.index(loop.iv)}" for loop in found.batch]
+    for group in (found.rows, found.columns):
+        places = [axes.index(loop.iv) for loop in group]
+        if DYNAMIC_INDEX in [shape[k] for k in places[1:]]:
+            raise fail(enclosing_loops(found.sums)[0], "an extent is not known that indices are divided by")
+        entries.append("+".join(f"{prod(shape[j] for j in places[n + 1 :])}*d{k}" for n, k in enumerate(places)))
+    names = " ".join(f"d{k}" for k in range(len(shape)))
+    if len(found.rows) > 1 or len(found.columns) > 1:
+        steps.do(transform_layout, result.owner, layout=f"{names} -> {' '.join(entries)}")
