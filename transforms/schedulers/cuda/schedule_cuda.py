@@ -67,7 +67,7 @@ from ....analysis.machine import DEFAULT_GPU, Gpu, gpu
 from ....analysis.nest.loop_structure import functions, loops_in, may_fail, perfect_band, sole_inner_loop
 from ....analysis.nest.sets.dependence import Dependences
 from ....analysis.nest.values.trip_counts import extent_of
-from ....dialects.diagnostic import fail
+from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import MAX_THREADS, AllocOp, ForOp, IfOp
 from ....dialects.remarks import remark
 from ....lowering.nest_common.custom_calls import called, launches
@@ -76,7 +76,9 @@ from ...nest.loops.normalise import remove_unit_loop, why_not_remove_unit_loop
 from ...nest.loops.reorder import reorder, why_not_reorder
 from ...nest.loops.split import split, why_not_split
 from ...nest.mapping.bind import bind
+from ...nest.mapping.parallel import why_not_independent
 from ...nest.rewrite.steps import UNRECORDED, Steps
+from ...nest.rewrite.trials import trial
 from ..patterns.tuples import has_tuples, lift_tuples
 from ..refusals import never_refused, optional, unless_refused
 from ..strategies import Strategy, first_of
@@ -340,11 +342,27 @@ def _bind_inner_outward(nest: Nest) -> bool:
     order = [*own, *moved, *others]
     if why_not_reorder(order, dependences, False) is not None:
         return False
+    try:
+        trial(partial(_reorder_independent, len(own) + len(moved)), *order)
+    except NestorError:
+        return False
     nest.steps.do(reorder, order, dependences=dependences)
     found = Nest(order[0], nest.block, nest.gpu, nest.steps)
     first_of(BANDS, nest.nest.label, found)
     nest.left = found.left
     return True
+
+
+def _reorder_independent(count: int, *order: ForOp) -> None:
+    """Reorder a band; raises where one of the first `count` loops is not independent there.
+
+    Of `y[2 * i + j] += ...` each loop is independent inside of the other one, and neither is outside of it.
+    """
+    reorder(order)
+    dependences = Dependences(order[0])
+    for loop in order[:count]:
+        if (refusal := why_not_independent(loop, "bind", dependences)) is not None:
+            raise refusal
 
 
 def _share_long_rows(nest: Nest) -> bool:
