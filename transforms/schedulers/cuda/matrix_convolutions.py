@@ -64,7 +64,10 @@ def schedule_matrix_convolution(nest: ForOp, gpu: Gpu, steps: Steps) -> bool:
             continue
         label = nest.label
         sums = _tile(nest, form, gpu, steps, with_uses)
-        remark(enclosing_loops(sums)[0], f'the sum "{label}" is computed by tensor cores, as a product of matrices')
+        remark(
+            enclosing_loops(sums)[0],
+            f'the sum "{label}" is computed by tensor cores, as a product of matrices',
+        )
         return True
     assert refusal is not None
     remark(nest, f'the sum "{nest.label}" cannot use tensor cores: {refusal.diagnostic.message}')
@@ -102,7 +105,9 @@ def _tile(nest: ForOp, form: Form, gpu: Gpu, steps: Steps, with_uses: bool) -> A
     found = contraction_in(nest)
     assert found is not None
     loops = [*found.batch, *found.rows, *found.columns]
-    start, uses = neighbours_of(SumTile(found.sums, [], [(loop, parts("x1")) for loop in loops], found.terms, 1))
+    start, uses = neighbours_of(
+        SumTile(found.sums, [], [(loop, parts("x1")) for loop in loops], found.terms, 1)
+    )
     others = [*([] if start is None else [start]), *(uses if with_uses else [])]
     whole = SumTile(found.sums, [], [(loop, ()) for loop in loops], found.terms, 1)
     over = [loops_over(other, whole) or [] for other in others]
@@ -152,7 +157,11 @@ def _in_steps(
 def _is_in_vectors(found: Contraction, loop: ForOp, form: Form) -> bool:
     """Whether neighbours of the image along a loop are adjacent, and pieces of 16 bytes begin at multiples of that."""
     count = extent_of(loop)
-    return count is not None and count % form.contiguous == 0 and pattern_in(found.left, found.left.memref, loop) == UNIT
+    return (
+        count is not None
+        and count % form.contiguous == 0
+        and pattern_in(found.left, found.left.memref, loop) == UNIT
+    )
 
 
 def _padded(count: int, size: int) -> int:
@@ -191,7 +200,9 @@ def _flatten_result(found: Contraction, steps: Steps) -> None:
         places = [axes.index(loop.iv) for loop in group]
         if DYNAMIC_INDEX in [shape[k] for k in places[1:]]:
             raise fail(enclosing_loops(found.sums)[0], "an extent is not known that indices are divided by")
-        entries.append("+".join(f"{prod(shape[j] for j in places[n + 1 :])}*d{k}" for n, k in enumerate(places)))
+        entries.append(
+            "+".join(f"{prod(shape[j] for j in places[n + 1 :])}*d{k}" for n, k in enumerate(places))
+        )
     names = " ".join(f"d{k}" for k in range(len(shape)))
     if len(found.rows) > 1 or len(found.columns) > 1:
         steps.do(transform_layout, result.owner, layout=f"{names} -> {' '.join(entries)}")

@@ -110,6 +110,7 @@ from .long_columns import schedule_long_columns
 from .long_rows import share_long_rows
 from .long_sums import share_long_sums
 from .matrix_convolutions import schedule_matrix_convolution
+from .padded_images import inline_padded_images
 from .pointwise import bind_pointwise
 from .pooling import schedule_windows
 from .products import schedule_product
@@ -150,6 +151,7 @@ def _schedule_function(function: FuncOp, block: int, steps: Steps, gpu: Gpu) -> 
         if nest.parent is None or not isinstance(nest, ForOp) or is_scheduled(nest):
             continue
         first_of(SUMS, nest.label, Nest(nest, block, gpu, steps))
+    optional(lambda: inline_padded_images(function, steps))
     optional(lambda: schedule_long_columns(function, gpu, steps))
     optional(lambda: schedule_column_programs(function, gpu, steps))
     for nest in in_turn(units(function.body.block)):
@@ -483,14 +485,14 @@ SUMS = (
         lambda nest: schedule_matrix_product(nest.nest, nest.gpu, nest.steps),
     ),
     Strategy(
-        "tiles of a product",
-        "products of matrices",
-        lambda nest: schedule_product(nest.nest, nest.gpu, nest.steps),
-    ),
-    Strategy(
         "contraction by tensor cores",
         "sums over several loops of what tensor cores multiply",
         lambda nest: schedule_matrix_convolution(nest.nest, nest.gpu, nest.steps),
+    ),
+    Strategy(
+        "tiles of a product",
+        "products of matrices",
+        lambda nest: schedule_product(nest.nest, nest.gpu, nest.steps),
     ),
     Strategy(
         "convolution",

@@ -17,7 +17,7 @@ from xdsl.dialects import arith
 
 from ....analysis.nest.loop_structure import perfect_band
 from ....analysis.nest.sets.access_patterns import INVARIANT, UNIT
-from ....analysis.nest.values.trip_counts import largest_extent
+from ....analysis.nest.values.trip_counts import extent_of, largest_extent
 from ....dialects.nest import AccumulateOp, ForOp, LoadOp
 from .products import FEWEST
 from .tiles import axes_of, pattern_in, sum_in
@@ -59,18 +59,14 @@ def contraction_in(nest: ForOp) -> Contraction | None:
         return None
     found = Contraction([], [], [], [], sums, left[0], right[0])
     for loop in band:
-        kinds = {
-            (True, True): found.batch,
-            (True, False): found.rows,
-            (False, True): found.columns,
-            (False, False): None,
-        }
-        kind = kinds[_moves(found.left, loop), _moves(found.right, loop)]
-        is_of_result = pattern_in(sums, sums.memrefs[0], loop) != INVARIANT
-        kind = kind if is_of_result else found.terms
-        if kind is None:
-            return None
-        kind.append(loop)
+        if pattern_in(sums, sums.memrefs[0], loop) == INVARIANT:
+            found.terms.append(loop)
+        elif _moves(found.left, loop) == _moves(found.right, loop):
+            if not _moves(found.left, loop) and extent_of(loop) != 1:
+                return None
+            found.batch.append(loop)
+        else:
+            (found.rows if _moves(found.left, loop) else found.columns).append(loop)
     groups = (found.rows, found.columns, found.terms)
     return None if any(_is_small(group) for group in groups) else found
 
