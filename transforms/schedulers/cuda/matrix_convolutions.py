@@ -27,7 +27,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX, Float32Type, MemRefType, i32
 from xdsl.ir import SSAValue
 
-from ....analysis.machine import Gpu
+from ....analysis.machine import STATIC_SHARED_BYTES, Gpu
 from ....analysis.nest.kernels.matrix_tiles import Form, form_of, may_round
 from ....analysis.nest.loop_structure import enclosing_loops
 from ....analysis.nest.sets.access_patterns import UNIT
@@ -44,9 +44,10 @@ from ...nest.rewrite.trials import trial
 from ..patterns.contractions import Contraction, contraction_in
 from ..patterns.products import Product
 from ..patterns.tiles import axes_of, pattern_in
+from .image_tiles import ImageTiling, pixel_parts
 from .matrix_tiles import MatrixTiling
 from .sum_tiles import SumTile, loops_over, make_perfect, neighbours_of, parts
-from .tensor_cores import STAGES, STEPS, tiles_for
+from .tensor_cores import STAGES, STEPS, Tiles, tiles_for
 
 
 def schedule_matrix_convolution(nest: ForOp, gpu: Gpu, steps: Steps) -> bool:
@@ -105,30 +106,50 @@ def _tile(nest: ForOp, form: Form, gpu: Gpu, steps: Steps, with_uses: bool) -> A
     found = contraction_in(nest)
     assert found is not None
     loops = [*found.batch, *found.rows, *found.columns]
-    start, uses = neighbours_of(
-        SumTile(found.sums, [], [(loop, parts("x1")) for loop in loops], found.terms, 1)
-    )
+    whole = SumTile(found.sums, [], [(loop, parts("x1")) for loop in loops], found.terms, 1)
+    start, uses = neighbours_of(whole)
     others = [*([] if start is None else [start]), *(uses if with_uses else [])]
-    whole = SumTile(found.sums, [], [(loop, ()) for loop in loops], found.terms, 1)
     over = [loops_over(other, whole) or [] for other in others]
-    sizes = len(found.batch), len(found.rows), len(found.columns)
-    _flatten_result(found, steps)
+    is_flat = _are_known(found.rows[1:])
+    groups = [found.rows if is_flat else [], found.columns]
+    _flatten_result(found, groups, steps)
     terms, depth = _in_steps(found, loops, form, steps)
+    terms = _flattened_terms(terms, depth, steps)
     for own in over:
-        _flatten_groups(own, sizes, [], steps)
-    batch, row, column = _flatten_groups(loops, sizes, terms, steps)
-    terms = [*_flattened(terms[:-1], steps), terms[-1]] if depth is None else _flattened(terms, steps)
+        _flatten_groups(own, loops, groups, steps)
+    *outer, column = _flatten_groups(loops, loops, groups, steps)
     if axes_of(found.sums.indices) is None:
-        raise fail(enclosing_loops(found.sums)[0], "rows, or columns, do not lie side by side in the result")
-    product = Product(batch, row, column, terms[0], found.sums, [], [], enclosing_loops(found.sums)[0])
-    rows, columns = map(parts, tiles_for(product, gpu).parts)
-    count = extent_of(terms[0])
-    steps_of = count if count is None or depth is None else -(-count // depth)
-    stages = STAGES if steps_of is None else max(1, min(STAGES, steps_of))
-    tile = SumTile(found.sums, batch, [(row, rows), (column, columns)], terms, depth, stages=stages)
+        raise fail(_nest_of(found), "rows, or columns, do not lie side by side in the result")
+    batch, rows = (outer[:-1], outer[-1:]) if is_flat else (outer[:-2], outer[-2:])
+    product = Product(batch, rows[-1], column, terms[0], found.sums, [], [], _nest_of(found))
+    tiles = tiles_for(product, gpu)
+    row_parts, column_parts = tiles.parts
+    of_rows = [parts(row_parts)] if is_flat else list(pixel_parts(row_parts))
+    if not all(of_rows):
+        raise fail(_nest_of(found), "a tile has too few rows for pixels of several rows of an image")
+    tiled = [*zip(rows, of_rows, strict=True), (column, parts(column_parts))]
+    stages = _stages(tiles, terms[-1 if depth is not None else -2], depth, form)
+    tile = SumTile(found.sums, batch, tiled, terms, depth, stages=stages)
     start, tile.uses = neighbours_of(tile)
-    MatrixTiling(tile, start, steps).run()
+    (MatrixTiling if is_flat else ImageTiling)(tile, start, steps).run()
     return found.sums
+
+
+def _nest_of(found: Contraction) -> ForOp:
+    """The outermost loop of the nest that a contraction is."""
+    return enclosing_loops(found.sums)[0]
+
+
+def _stages(tiles: Tiles, loop: ForOp, depth: int | None, form: Form) -> int:
+    """In how many parts the copies of a step are in shared memory: as many as fit, and as there are steps of a loop."""
+    size = (tiles.rows + tiles.columns) * (depth or STEPS * form.terms) * form.bits // 8
+    stages = max(1, min(STAGES, STATIC_SHARED_BYTES // size))
+    count = extent_of(loop)
+    return stages if count is None else max(1, min(stages, -(-count // (depth or 1))))
+
+
+def _are_known(loops: Sequence[ForOp]) -> bool:
+    return all(extent_of(loop) is not None for loop in loops)
 
 
 def _in_steps(
@@ -169,13 +190,24 @@ def _padded(count: int, size: int) -> int:
 
 
 def _flatten_groups(
-    loops: Sequence[ForOp], sizes: tuple[int, int, int], inside: Sequence[ForOp], steps: Steps
-) -> tuple[list[ForOp], ForOp, ForOp]:
-    """The loops of the batch, and those over rows and over columns as one loop each, around others."""
-    batch, rows, _ = sizes
-    steps.do(reorder, [*loops, *inside])
-    groups = list(loops[:batch]), list(loops[batch : batch + rows]), list(loops[batch + rows :])
-    return groups[0], _flattened(groups[1], steps)[0], _flattened(groups[2], steps)[0]
+    loops: Sequence[ForOp], of_sum: Sequence[ForOp], groups: Sequence[Sequence[ForOp]], steps: Steps
+) -> list[ForOp]:
+    """The loops of a nest that are those of the sum, in its order, and of each group one loop."""
+    if loops is not of_sum:
+        steps.do(reorder, loops)
+    done: list[ForOp] = []
+    at = 0
+    while at < len(loops):
+        size = next((len(group) for group in groups if group and group[0] is of_sum[at]), 1)
+        done += _flattened(loops[at : at + size], steps)
+        at += size
+    return done
+
+
+def _flattened_terms(terms: Sequence[ForOp], depth: int | None, steps: Steps) -> list[ForOp]:
+    """The loops over terms as one, the one with what a step has inside of it; as they are where extents are not known."""
+    outer, inner = (list(terms[:-1]), list(terms[-1:])) if depth is None else (list(terms), [])
+    return [*(_flattened(outer, steps) if _are_known(outer[1:]) else outer), *inner]
 
 
 def _flattened(loops: Sequence[ForOp], steps: Steps) -> list[ForOp]:
@@ -186,23 +218,23 @@ def _flattened(loops: Sequence[ForOp], steps: Steps) -> list[ForOp]:
     return left
 
 
-def _flatten_result(found: Contraction, steps: Steps) -> None:
-    """A temporary result has an axis for the rows, and one for the columns: what uses it then reads it so, too."""
+def _flatten_result(found: Contraction, groups: Sequence[Sequence[ForOp]], steps: Steps) -> None:
+    """A temporary result has an axis for each group of loops: what uses it then reads it so, too."""
     result = found.sums.memrefs[0]
     axes = axes_of(found.sums.indices)
-    if not isinstance(result.owner, AllocOp) or axes is None:
+    if not isinstance(result.owner, AllocOp) or axes is None or all(len(group) < 2 for group in groups):
         return
     assert isinstance(result.type, MemRefType)
     shape = result.type.get_shape()
     entries = [f"d{k}" for k, variable in enumerate(axes) if variable is None]
-    entries += [f"d{axes.index(loop.iv)}" for loop in found.batch]
-    for group in (found.rows, found.columns):
+    grouped = [loop for group in groups for loop in group]
+    alone = [[loop] for loop in (*found.batch, *found.rows, *found.columns) if loop not in grouped]
+    for group in (*alone, *filter(None, groups)):
         places = [axes.index(loop.iv) for loop in group]
         if DYNAMIC_INDEX in [shape[k] for k in places[1:]]:
-            raise fail(enclosing_loops(found.sums)[0], "an extent is not known that indices are divided by")
+            raise fail(_nest_of(found), "an extent is not known that indices are divided by")
         entries.append(
             "+".join(f"{prod(shape[j] for j in places[n + 1 :])}*d{k}" for n, k in enumerate(places))
         )
     names = " ".join(f"d{k}" for k in range(len(shape)))
-    if len(found.rows) > 1 or len(found.columns) > 1:
-        steps.do(transform_layout, result.owner, layout=f"{names} -> {' '.join(entries)}")
+    steps.do(transform_layout, result.owner, layout=f"{names} -> {' '.join(entries)}")

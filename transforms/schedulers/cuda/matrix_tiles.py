@@ -66,7 +66,8 @@ class MatrixTiling(Tiling):
     def __init__(self, tile: SumTile, start: ForOp | None, steps: Steps):
         super().__init__(tile, start, steps)
         self.matrix: ForOp | None = None
-        (_, rows), (_, columns) = tile.tiled
+        *of_rows, (_, columns) = tile.tiled
+        rows = [part for _, own in of_rows for part in own]
         self.warps = tuple(prod(p.size for p in own if p.axis in "xy") for own in (rows, columns))
         """Warps along rows, and along columns."""
         self.of_warp = tuple(
@@ -113,6 +114,10 @@ class MatrixTiling(Tiling):
 
     def _rows_and_columns(self, tiles: Sequence[ForOp]) -> list[list[ForOp]]:
         """The parts of the loop over rows, and those of the loop over columns."""
+        return self._pieces(tiles)
+
+    def _pieces(self, tiles: Sequence[ForOp]) -> list[list[ForOp]]:
+        """The parts of each of the tiled loops."""
         found: dict[int, list[ForOp]] = {}
         wanted = [own for _, own in self.tile.tiled]
         for loop, own in zip(tiles, self._parts_of(tiles), strict=True):
@@ -121,7 +126,7 @@ class MatrixTiling(Tiling):
                 rest, inner = self.steps.do(split, rest, factor=part.size, tail="perfect")
                 pieces.insert(0, inner)
             found[next(k for k, other in enumerate(wanted) if other is own)] = [rest, *pieces]
-        return [found[0], found[1]]
+        return [found[k] for k in range(len(wanted))]
 
     def _bind(self, warp_row: Sequence[ForOp], warp_column: Sequence[ForOp], lane: ForOp) -> None:
         bound = ((warp_row, WARP_ROW), (warp_column, WARP_COLUMN), ([lane], LANE))
@@ -142,7 +147,7 @@ class MatrixTiling(Tiling):
         """Whose sums they are, tiles of the warp, and the lane's corner of a tile."""
         axes = self.order_of_axes if rank > len(self.tile.tiled) else range(rank)
         axis_of = dict(zip(self.order, axes, strict=True))
-        i, j = f"d{axis_of[0]}", f"d{axis_of[1]}"
+        i, j = self._row_and_column([axis_of[k] for k in range(len(axis_of))])
         rows, columns = self.of_warp
         warps = [
             f"{a}/{size} " for a, size, n in ((i, rows, self.warps[0]), (j, columns, self.warps[1])) if n > 1
@@ -150,6 +155,10 @@ class MatrixTiling(Tiling):
         old = " ".join(f"d{k}" for k in range(rank))
         lane = f"4*({i}%8)+{j}%8/2"
         return f"{old} -> {''.join(warps)}{lane} {i}%{rows}/16 {j}%{columns}/8 {i}%16/8 {j}%2"
+
+    def _row_and_column(self, axes: Sequence[int]) -> tuple[str, str]:
+        """The row and the column of the tile by the axes of the sums along which its loops run."""
+        return f"d{axes[0]}", f"d{axes[1]}"
 
     # ---- copies ----
 

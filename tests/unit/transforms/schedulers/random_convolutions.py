@@ -20,7 +20,7 @@ ORDERS = ("cuda-sim:checked", "cuda-sim:checked,reverse", "cuda-sim:checked,rand
 
 @dataclass(frozen=True)
 class Case:
-    """A convolution: `image` is (batch, channels, rows, columns) in both layouts, `weights` are those of a group."""
+    """A convolution: `channels` and `outputs` are those of a group, and what is `dynamic` is known at run time only."""
 
     kind: str
     layout: str
@@ -33,7 +33,7 @@ class Case:
     stride: tuple[int, int]
     dilation: tuple[int, int]
     padding: tuple[tuple[int, int], tuple[int, int]]
-    dynamic: bool
+    dynamic: str
     has_bias: bool
 
     @property
@@ -116,7 +116,10 @@ class Case:
 
     def options(self) -> dict[str, Any]:
         """How it is compiled."""
-        return {"dynamic": self.dynamic, "fastmath": ("tf32",) if self.kind == "tf32" else ()}
+        channels = self.layout.index("C")
+        of_image = {"x": {k: name for k, name in enumerate(self.layout.lower()) if k != channels}}
+        dynamic = {"static": False, "image": of_image, "all": True}[self.dynamic]
+        return {"dynamic": dynamic, "fastmath": ("tf32",) if self.kind == "tf32" else ()}
 
 
 def drawn(seed: int, largest: int = 19) -> Case:
@@ -143,7 +146,7 @@ def drawn(seed: int, largest: int = 19) -> Case:
         tuple(rng.choice([1, 1, 2, 3]) for _ in range(2)),  # pyright: ignore[reportArgumentType]
         dilation,  # pyright: ignore[reportArgumentType]
         padding,  # pyright: ignore[reportArgumentType]
-        rng.random() < 0.3,
+        rng.choice(["static", "static", "static", "image", "image", "all"]),
         rng.random() < 0.4,
     )
 
