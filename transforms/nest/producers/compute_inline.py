@@ -41,7 +41,8 @@ becomes
 and where what is read is itself an element that is zero outside of a domain (nest-stage-factors), its domain is smaller.
 
 One store writes the buffer, each element once, and one after it, of the same element, may set some of them again: its
-indices are the variables of all loops around it, in any order, plus or minus something fixed. Refused when an element that
+indices are the variables of all loops around it, in any order, plus or minus something fixed. Accesses through views with
+merged axes (nest-flatten) are accesses to it, by divisions. Refused when an element that
 is read is not written, when the value needs more than loads and arithmetic (a reduction, a check that can fail), and when
 an element that it is computed from may be written before the value is read. With duplicate=refuse, refused also when some
 element is read more than once, for then it would be computed again. `compute_inline` in TVM, `inline` in Halide (the default
@@ -56,23 +57,34 @@ from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
-from ....analysis.nest.sets.producers import substitute
+from ....analysis.nest.sets.producers import allocation_of, substitute
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import AllocOp, ForOp, LoadOp, StoreOp
 from ..rewrite.buffers import replace_extents
 from ..rewrite.loops import materialise
 from ..rewrite.padded_reads import or_value
+from ..rewrite.trials import trial
+from ..rewrite.views import expand_views, merged_views
 from .compute_inline_plan import Duplicate, Plan, plan_inline, shares_value
 
 
 def why_not_compute_inline(buffer: AllocOp | SSAValue, duplicate: Duplicate = "allow") -> NestorError | None:
     """The diagnostic that refuses to inline the buffer, None when it is legal."""
     try:
-        plan_inline(buffer, duplicate)
+        _check(buffer, duplicate)
     except NestorError as refusal:
         return refusal
     return None
+
+
+def _check(buffer: AllocOp | SSAValue, duplicate: Duplicate) -> None:
+    """Raise the refusal to inline the buffer; its views are expanded in a copy of the function."""
+    alloc = allocation_of(buffer, "inline")
+    if merged_views(alloc):
+        trial(lambda copy: (expand_views(copy), plan_inline(copy, duplicate)), alloc)
+    else:
+        plan_inline(alloc, duplicate)
 
 
 def compute_inline(buffer: AllocOp | SSAValue, duplicate: Duplicate = "allow") -> None:
@@ -80,7 +92,11 @@ def compute_inline(buffer: AllocOp | SSAValue, duplicate: Duplicate = "allow") -
 
     Raises the diagnostic of `why_not_compute_inline` when that is refused.
     """
-    plan = plan_inline(buffer, duplicate)
+    alloc = allocation_of(buffer, "inline")
+    if merged_views(alloc):
+        _check(alloc, duplicate)
+        expand_views(alloc)
+    plan = plan_inline(alloc, duplicate)
     replace_extents(plan.uses)
     computed: list[tuple[LoadOp, SSAValue]] = []
     for load in plan.uses.loads:

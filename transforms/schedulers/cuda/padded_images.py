@@ -18,6 +18,7 @@ from ....analysis.nest.loop_structure import enclosing_loops
 from ....dialects.nest import AllocOp, LoadOp, StoreOp
 from ...nest.producers.compute_inline import compute_inline
 from ...nest.rewrite.steps import Steps
+from ...nest.rewrite.views import merged_views
 from .grid import is_scheduled
 
 
@@ -30,7 +31,9 @@ def inline_padded_images(function: FuncOp, steps: Steps) -> None:
 
 def _is_copied_only(alloc: AllocOp) -> bool:
     """Whether two stores in a nest that is no kernel yet set the elements, and copies in kernels are all that reads them."""
-    users = [use.operation for use in alloc.memref.uses]
+    views = merged_views(alloc)
+    values = [alloc.memref, *(view.result for view in views)]
+    users = [use.operation for value in values for use in value.uses if use.operation not in views]
     stores = [op for op in users if isinstance(op, StoreOp)]
     loads = [op for op in users if isinstance(op, LoadOp)]
     if len(stores) != 2 or not loads or len(stores) + len(loads) != len(users):
