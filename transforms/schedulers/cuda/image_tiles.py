@@ -33,7 +33,13 @@ def pixel_parts(rows: str) -> tuple[Parts, Parts]:
     return parts(" ".join(words[:-OF_PIXELS])), parts(" ".join(words[-OF_PIXELS:]))
 
 
-class ImageTiling(MatrixTiling):
+class ContractionTiling(MatrixTiling):
+    """The steps, where an element is copied from an index that takes some divisions: fewer of these side by side."""
+
+    most_unrolled = 8
+
+
+class ImageTiling(ContractionTiling):
     """The steps, for a tile whose first two loops are over pixels, and whose third one is over columns."""
 
     def _stage(self, step: ForOp) -> list[tuple[AllocOp, ForOp]]:

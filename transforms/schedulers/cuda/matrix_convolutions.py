@@ -44,8 +44,7 @@ from ...nest.rewrite.trials import trial
 from ..patterns.contractions import Contraction, contraction_in
 from ..patterns.products import Product
 from ..patterns.tiles import axes_of, pattern_in
-from .image_tiles import ImageTiling, pixel_parts
-from .matrix_tiles import MatrixTiling
+from .image_tiles import ContractionTiling, ImageTiling, pixel_parts
 from .sum_tiles import SumTile, loops_over, make_perfect, neighbours_of, parts
 from .tensor_cores import STAGES, STEPS, Tiles, tiles_for
 
@@ -131,7 +130,7 @@ def _tile(nest: ForOp, form: Form, gpu: Gpu, steps: Steps, with_uses: bool) -> A
     stages = _stages(tiles, terms[-1 if depth is not None else -2], depth, form)
     tile = SumTile(found.sums, batch, tiled, terms, depth, stages=stages)
     start, tile.uses = neighbours_of(tile)
-    (MatrixTiling if is_flat else ImageTiling)(tile, start, steps).run()
+    (ContractionTiling if is_flat else ImageTiling)(tile, start, steps).run()
     return found.sums
 
 

@@ -63,6 +63,8 @@ class MatrixTiling(Tiling):
     Parts of its columns: warps "x", tiles of a warp "r", and of one of these 4 "l" and 2 "v".
     """
 
+    most_unrolled = MOST_UNROLLED
+
     def __init__(self, tile: SumTile, start: ForOp | None, steps: Steps):
         super().__init__(tile, start, steps)
         self.matrix: ForOp | None = None
@@ -210,8 +212,8 @@ class MatrixTiling(Tiling):
                 row, warp = steps.do(split, row, factor=self.warps[k], tail="perfect")
                 warps[k] = [warp]
         rounds: list[ForOp] = []
-        if (row.constant_trip_count() or 1) > MOST_UNROLLED:
-            more, row = steps.do(split, row, factor=MOST_UNROLLED, tail="perfect")
+        if (row.constant_trip_count() or 1) > self.most_unrolled:
+            more, row = steps.do(split, row, factor=self.most_unrolled, tail="perfect")
             rounds = [more]
         turns.append(row)
         steps.do(reorder, [*warps[0], *warps[1], *lanes, *rounds, *turns, *inner])
@@ -223,7 +225,7 @@ class MatrixTiling(Tiling):
         count = 1
         for loop in reversed(turns):
             count *= loop.constant_trip_count() or 1
-            if count <= MOST_UNROLLED:
+            if count <= self.most_unrolled:
                 steps.do(annotate, loop, mark="unrolled")
         for loop in inner:
             steps.do(vectorize, loop, width=size)

@@ -169,3 +169,51 @@ def check(case: Case, seed: int, orders: tuple[str, ...] = ORDERS[:1]) -> str:
             error = np.abs(got[finite] - wanted[finite])
             assert np.all(error <= bound[finite]), f"{case}: {(error / bound[finite]).max()} of the bound"
     return text
+
+
+def gradients(case: Case, x: np.ndarray, w: np.ndarray, cotangent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of the sum of a convolution (channels first) times `cotangent`, by image and by weights, in float64."""
+    (top, bottom), (left, right) = case.padding
+    padded = np.pad(x.astype("f8"), ((0, 0), (0, 0), (top, bottom), (left, right)))
+    image = padded.reshape(len(x), case.groups, case.channels, *padded.shape[2:])
+    d_image = np.zeros_like(image)
+    weights = w.astype("f8").reshape(case.groups, case.outputs, *w.shape[1:])
+    d_weights = np.zeros_like(weights)
+    rows, columns = cotangent.shape[2:]
+    given = cotangent.astype("f8").reshape(len(x), case.groups, case.outputs, rows, columns)
+    for u in range(case.window[0]):
+        for v in range(case.window[1]):
+            first = u * case.dilation[0], v * case.dilation[1]
+            place = (
+                ...,
+                slice(first[0], first[0] + case.stride[0] * (rows - 1) + 1, case.stride[0]),
+                slice(first[1], first[1] + case.stride[1] * (columns - 1) + 1, case.stride[1]),
+            )
+            d_weights[..., u, v] = np.einsum("bgkij,bgcij->gkc", given, image[place])
+            d_image[place] += np.einsum("bgkij,gkc->bgcij", given, weights[..., u, v])
+    d_padded = d_image.reshape(padded.shape)
+    end = padded.shape[2] - bottom, padded.shape[3] - right
+    return d_padded[:, :, top : end[0], left : end[1]], d_weights.reshape(w.shape)
+
+
+def check_gradients(case: Case, seed: int, target: str) -> str:
+    """Compare the gradients of a loss by image and weights with float64; the CUDA C."""
+    x, w, bias = case.operands(seed)
+    forward = case.program()
+    cotangent = np.random.default_rng(seed).standard_normal(case.exact(x, w).shape).astype(case.dtype)
+
+    def loss(x, w, bias, cotangent):
+        return np.sum(forward(x, w, bias) * cotangent)
+
+    compiled = nt.jit(nt.grad(loss, (0, 1)), target=target, **case.options()).lower(x, w, bias, cotangent)
+    got = compiled.compile()(x, w, bias, cotangent)
+    wanted = gradients(case, x, w, cotangent)
+    sizes = gradients(case, abs(x), abs(w), abs(cotangent))
+    terms = len(x) * cotangent.shape[2] * cotangent.shape[3] + case.outputs * case.window[0] * case.window[1]
+    for one, exact, size in zip(got, wanted, sizes, strict=True):
+        rounding = {"f2": 2.0**-9, "bfloat16": 2.0**-6, "tf32": 2.0**-9, "f4": 0.0}[case.kind]
+        bound = (terms * 2.0**-23 + rounding) * size + 2.0**-24
+        error = np.abs(np.asarray(one).astype("f8") - exact)
+        assert one.shape == exact.shape
+        assert np.all(error <= bound), f"{case}: {(error / bound).max()} of the bound"
+    return compiled.as_text("cuda")
