@@ -171,7 +171,9 @@ def check(case: Case, seed: int, orders: tuple[str, ...] = ORDERS[:1]) -> str:
     return text
 
 
-def gradients(case: Case, x: np.ndarray, w: np.ndarray, cotangent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def gradients(
+    case: Case, x: np.ndarray, w: np.ndarray, cotangent: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Of the sum of a convolution (channels first) times `cotangent`, by image and by weights, in float64."""
     (top, bottom), (left, right) = case.padding
     padded = np.pad(x.astype("f8"), ((0, 0), (0, 0), (top, bottom), (left, right)))

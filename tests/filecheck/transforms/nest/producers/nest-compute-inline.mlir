@@ -252,3 +252,28 @@ func.func @other_zero(%x: memref<16xf32>, %y: memref<5x4xf32>) {
   }
   func.return
 }
+
+// -----
+
+// A view with merged axes is the buffer: its index is taken apart.
+// CHECK-LABEL: @merged
+// CHECK-NOT:   collapse_shape
+// CHECK:       nest.for "k" [[K:%\S+]] = 0 to 32 {
+// CHECK-NEXT:    [[A:%\S+]] = nest.load %x{{\[}}[[K]] floordiv 8, [[K]] mod 8 - 1] : memref<4x6xf32>
+func.func @merged(%x: memref<4x6xf32>, %y: memref<32xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %t = nest.alloc "t" : memref<4x8xf32>
+  nest.for "i" %i = 0 to 4 {
+    nest.for "j" %j = 0 to 8 {
+      nest.store "t" %zero, %t[%i, %j] : memref<4x8xf32>
+      %a = nest.load %x[%i, %j - 1] : memref<4x6xf32>
+      nest.store "t" %a, %t[%i, %j] where (%j >= 1, %j < 7) : memref<4x8xf32>
+    }
+  }
+  %v = memref.collapse_shape %t [[0 : i64, 1 : i64]] : memref<4x8xf32> into memref<32xf32>
+  nest.for "k" %k = 0 to 32 {
+    %p = nest.load %v[%k] : memref<32xf32>
+    nest.store "y" %p, %y[%k] : memref<32xf32>
+  }
+  func.return
+}
