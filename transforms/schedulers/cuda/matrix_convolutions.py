@@ -21,31 +21,29 @@ After J. Chetlur et al., "cuDNN: efficient primitives for deep learning" (2014),
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from functools import partial
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DYNAMIC_INDEX, Float32Type, MemRefType, i32
+from xdsl.dialects.builtin import Float32Type, i32
 from xdsl.ir import SSAValue
 
 from ....analysis.machine import STATIC_SHARED_BYTES, Gpu
 from ....analysis.nest.kernels.matrix_tiles import Form, form_of, may_round
-from ....analysis.nest.loop_structure import enclosing_loops
 from ....analysis.nest.sets.access_patterns import UNIT
 from ....analysis.nest.values.trip_counts import extent_of
 from ....dialects.diagnostic import NestorError, fail
-from ....dialects.nest import AccumulateOp, AllocOp, ForOp
+from ....dialects.nest import AccumulateOp, ForOp
 from ....dialects.remarks import remark
-from ...nest.loops.flatten import flatten
 from ...nest.loops.reorder import reorder
 from ...nest.loops.split import split, why_not_split
-from ...nest.memory.transform_layout import transform_layout
 from ...nest.rewrite.steps import UNRECORDED, Steps
 from ...nest.rewrite.trials import trial
 from ..patterns.contractions import Contraction, contraction_in
 from ..patterns.products import Product
-from ..patterns.tiles import axes_of, pattern_in
+from ..patterns.tiles import pattern_in
+from .contractions import as_product, nest_of
 from .image_tiles import ContractionTiling, ImageTiling, pixel_parts
-from .sum_tiles import SumTile, loops_over, make_perfect, neighbours_of, parts
+from .sum_tiles import SumTile, make_perfect, neighbours_of, parts
 from .tensor_cores import STAGES, STEPS, Tiles, tiles_for
 
 
@@ -65,7 +63,7 @@ def schedule_matrix_convolution(nest: ForOp, gpu: Gpu, steps: Steps) -> bool:
         label = nest.label
         sums = _tile(nest, form, gpu, steps, with_uses)
         remark(
-            enclosing_loops(sums)[0],
+            nest_of(sums),
             f'the sum "{label}" is computed by tensor cores, as a product of matrices',
         )
         return True
@@ -102,41 +100,21 @@ def _narrow(value: SSAValue) -> SSAValue:
 
 def _tile(nest: ForOp, form: Form, gpu: Gpu, steps: Steps, with_uses: bool) -> AccumulateOp:
     """Make a product of the contraction, and tile it; the sum. Raises what a step refuses."""
-    found = contraction_in(nest)
-    assert found is not None
-    loops = [*found.batch, *found.rows, *found.columns]
-    whole = SumTile(found.sums, [], [(loop, parts("x1")) for loop in loops], found.terms, 1)
-    start, uses = neighbours_of(whole)
-    others = [*([] if start is None else [start]), *(uses if with_uses else [])]
-    over = [loops_over(other, whole) or [] for other in others]
-    is_flat = _are_known(found.rows[1:])
-    groups = [found.rows if is_flat else [], found.columns]
-    _flatten_result(found, groups, steps)
-    terms, depth = _in_steps(found, loops, form, steps)
-    terms = _flattened_terms(terms, depth, steps)
-    for own in over:
-        _flatten_groups(own, loops, groups, steps)
-    *outer, column = _flatten_groups(loops, loops, groups, steps)
-    if axes_of(found.sums.indices) is None:
-        raise fail(_nest_of(found), "rows, or columns, do not lie side by side in the result")
-    batch, rows = (outer[:-1], outer[-1:]) if is_flat else (outer[:-2], outer[-2:])
-    product = Product(batch, rows[-1], column, terms[0], found.sums, [], [], _nest_of(found))
+    flat = as_product(nest, partial(_in_steps, form), steps, with_uses)
+    outermost = nest_of(flat.sums)
+    product = Product(flat.batch, flat.rows[-1], flat.column, flat.terms[0], flat.sums, [], [], outermost)
     tiles = tiles_for(product, gpu)
     row_parts, column_parts = tiles.parts
+    is_flat = len(flat.rows) == 1
     of_rows = [parts(row_parts)] if is_flat else list(pixel_parts(row_parts))
     if not all(of_rows):
-        raise fail(_nest_of(found), "a tile has too few rows for pixels of several rows of an image")
-    tiled = [*zip(rows, of_rows, strict=True), (column, parts(column_parts))]
-    stages = _stages(tiles, terms[-1 if depth is not None else -2], depth, form)
-    tile = SumTile(found.sums, batch, tiled, terms, depth, stages=stages)
+        raise fail(outermost, "a tile has too few rows for pixels of several rows of an image")
+    tiled = [*zip(flat.rows, of_rows, strict=True), (flat.column, parts(column_parts))]
+    stages = _stages(tiles, flat.terms[-1 if flat.depth is not None else -2], flat.depth, form)
+    tile = SumTile(flat.sums, flat.batch, tiled, flat.terms, flat.depth, stages=stages)
     start, tile.uses = neighbours_of(tile)
     (ContractionTiling if is_flat else ImageTiling)(tile, start, steps).run()
-    return found.sums
-
-
-def _nest_of(found: Contraction) -> ForOp:
-    """The outermost loop of the nest that a contraction is."""
-    return enclosing_loops(found.sums)[0]
+    return flat.sums
 
 
 def _stages(tiles: Tiles, loop: ForOp, depth: int | None, form: Form) -> int:
@@ -147,12 +125,8 @@ def _stages(tiles: Tiles, loop: ForOp, depth: int | None, form: Form) -> int:
     return stages if count is None else max(1, min(stages, -(-count // (depth or 1))))
 
 
-def _are_known(loops: Sequence[ForOp]) -> bool:
-    return all(extent_of(loop) is not None for loop in loops)
-
-
 def _in_steps(
-    found: Contraction, loops: Sequence[ForOp], form: Form, steps: Steps
+    form: Form, found: Contraction, loops: Sequence[ForOp], steps: Steps
 ) -> tuple[list[ForOp], int | None]:
     """The loops over terms inside of all others, and how many terms of them as one loop are a step.
 
@@ -186,54 +160,3 @@ def _is_in_vectors(found: Contraction, loop: ForOp, form: Form) -> bool:
 
 def _padded(count: int, size: int) -> int:
     return -(-count // size) * size
-
-
-def _flatten_groups(
-    loops: Sequence[ForOp], of_sum: Sequence[ForOp], groups: Sequence[Sequence[ForOp]], steps: Steps
-) -> list[ForOp]:
-    """The loops of a nest that are those of the sum, in its order, and of each group one loop."""
-    if loops is not of_sum:
-        steps.do(reorder, loops)
-    done: list[ForOp] = []
-    at = 0
-    while at < len(loops):
-        size = next((len(group) for group in groups if group and group[0] is of_sum[at]), 1)
-        done += _flattened(loops[at : at + size], steps)
-        at += size
-    return done
-
-
-def _flattened_terms(terms: Sequence[ForOp], depth: int | None, steps: Steps) -> list[ForOp]:
-    """The loops over terms as one, the one with what a step has inside of it; as they are where extents are not known."""
-    outer, inner = (list(terms[:-1]), list(terms[-1:])) if depth is None else (list(terms), [])
-    return [*(_flattened(outer, steps) if _are_known(outer[1:]) else outer), *inner]
-
-
-def _flattened(loops: Sequence[ForOp], steps: Steps) -> list[ForOp]:
-    """Loops around each other as one."""
-    left = list(loops)
-    while len(left) > 1:
-        left[-2:] = [steps.do(flatten, left[-2], left[-1])]
-    return left
-
-
-def _flatten_result(found: Contraction, groups: Sequence[Sequence[ForOp]], steps: Steps) -> None:
-    """A temporary result has an axis for each group of loops: what uses it then reads it so, too."""
-    result = found.sums.memrefs[0]
-    axes = axes_of(found.sums.indices)
-    if not isinstance(result.owner, AllocOp) or axes is None or all(len(group) < 2 for group in groups):
-        return
-    assert isinstance(result.type, MemRefType)
-    shape = result.type.get_shape()
-    entries = [f"d{k}" for k, variable in enumerate(axes) if variable is None]
-    grouped = [loop for group in groups for loop in group]
-    alone = [[loop] for loop in (*found.batch, *found.rows, *found.columns) if loop not in grouped]
-    for group in (*alone, *filter(None, groups)):
-        places = [axes.index(loop.iv) for loop in group]
-        if DYNAMIC_INDEX in [shape[k] for k in places[1:]]:
-            raise fail(_nest_of(found), "an extent is not known that indices are divided by")
-        entries.append(
-            "+".join(f"{prod(shape[j] for j in places[n + 1 :])}*d{k}" for n, k in enumerate(places))
-        )
-    names = " ".join(f"d{k}" for k in range(len(shape)))
-    steps.do(transform_layout, result.owner, layout=f"{names} -> {' '.join(entries)}")

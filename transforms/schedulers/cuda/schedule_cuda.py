@@ -85,6 +85,7 @@ from ..strategies import Strategy, first_of
 from .attention import schedule_attention
 from .column_programs import schedule_column_programs
 from .column_sums import bind_columns
+from .contractions import schedule_contraction
 from .convolutions import schedule_convolution
 from .few_threads import remark_few_threads
 from .grid import (
@@ -500,6 +501,11 @@ SUMS = (
         lambda nest: schedule_convolution(nest.nest, nest.gpu, nest.steps),
     ),
     Strategy("windows", "reductions over windows", lambda nest: schedule_windows(nest.nest, nest.steps)),
+    Strategy(
+        "contraction by threads",
+        "other sums of products over several loops",
+        lambda nest: schedule_contraction(nest.nest, nest.gpu, nest.steps),
+    ),
 )
 """What takes a nest of sums with the nests around it, before these are bound."""
 

@@ -107,6 +107,12 @@ def test_threads_read_padded_images_where_they_copy_them(case):
     assert "nt_mma" not in text and text.count("__global__") == 1
 
 
+def test_groups_of_floats_are_products_in_tiles_of_threads():
+    text = check(replace(FLOATS, groups=3, channels=4, outputs=20), 2, ORDERS[:1])
+    kernels = text.split("__global__")[1:]
+    assert len(kernels) == 2 and "__shared__" in kernels[0], "the sums, and the groups as channels"
+
+
 LARGE = {
     "channels first, f16": replace(PLAIN, batch=32, channels=64, outputs=128, space=(56, 56)),
     "channels last, bf16": replace(
