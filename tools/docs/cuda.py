@@ -130,6 +130,18 @@ Attention, `softmax(q @ k.T * scale + bias) @ v`, is one kernel, with the scores
 | f16, bf16, up to 128 features | tiles of keys, by tensor cores, copied one ahead (`matrix_attention.py`) |
 
 [Decision 17](decisions/0017-attention-by-tensor-cores.md) has what it is not done for; `explain` says it of a function.
+
+Convolutions, their gradients and other sums of products over several axes are one kernel, with what is done to each sum:
+
+| of | what is done |
+|---|---|
+| f16, bf16; f32 with `fastmath=("tf32",)` | a product by tensor cores, pixels by channels (`matrix_convolutions.py`) |
+| the same, of images whose extents only the run time knows | tiles of 8 x 16 pixels (`image_tiles.py`) |
+| f32, f64 | tiles of pixels and channels by threads, with the window of the image in shared memory (`convolutions.py`) |
+
+A padded image is not written: what copies a tile to shared memory writes zeros where the border is
+([decision 39](decisions/0039-convolutions-by-tensor-cores.md)). Channels that are last are copied 16 bytes at a time, where
+there is a multiple of 8 of them.
 """
 
 

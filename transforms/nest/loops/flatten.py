@@ -229,6 +229,10 @@ def _divide(outer: ForOp, inner: ForOp, divided: _Divided) -> ForOp:
     name = fresh_names(outer, f"{outer.label}_{inner.label}")[0]
     block, body = outer.parent, inner.body.block
     assert block is not None
+    contiguous = _contiguous_accesses(outer, inner)
+    views: dict[tuple[SSAValue, int], SSAValue] = {}
+    for op in contiguous:
+        _flatten_access(op, outer.iv, inner, _count(inner), views)
     numbers = []  # stand for the old variables while the flat loop's own takes the place of the inner one
     for variable in (outer.iv, inner.iv):
         number = UnrealizedConversionCastOp.create(operands=[], result_types=[INDEX])
@@ -237,7 +241,7 @@ def _divide(outer: ForOp, inner: ForOp, divided: _Divided) -> ForOp:
             body.add_op(number)
         else:
             body.insert_op_before(number, body.first_op)
-        variable.replace_all_uses_with(number.results[0])
+        variable.replace_uses_with_if(number.results[0], lambda use: use.operation not in contiguous)
         numbers.append(number)
     for number, value in zip(numbers, (divided.outer, divided.inner), strict=True):
         replace_index(number.results[0], value)
@@ -248,9 +252,21 @@ def _divide(outer: ForOp, inner: ForOp, divided: _Divided) -> ForOp:
     flat.attributes.update({**inner.attributes, **outer.attributes})
     flat.iv.name_hint = name_hint_of(name)
     block.insert_op_before(flat, outer)
+    _erase_unused(views)
     outer.detach()
     outer.erase()
     return flat
+
+
+def _contiguous_accesses(outer: ForOp, inner: ForOp) -> list[LoadOp | StoreOp | AccumulateOp]:
+    """The accesses that need no division: those that `_why_not_use` has nothing against, of loops that count from 0."""
+    if any(loop.lower.constants() != (0,) or loop.step_value != 1 for loop in (outer, inner)):
+        return []
+    if len(outer.upper) != 1 or len(inner.upper) != 1 or outer.iv in inner.upper.operands:
+        return []
+    uses = {use.operation for loop in (outer, inner) for use in loop.iv.uses}
+    accesses = [op for op in inner.walk() if isinstance(op, LoadOp | StoreOp | AccumulateOp) and op in uses]
+    return [op for op in accesses if _why_not_use(outer, inner, op, sums=True) is None]
 
 
 def _merge(outer: ForOp, inner: ForOp) -> ForOp:
@@ -267,13 +283,18 @@ def _merge(outer: ForOp, inner: ForOp) -> ForOp:
     for op in list(flat.body.block.walk()):
         if isinstance(op, (LoadOp, StoreOp, AccumulateOp)):
             _flatten_access(op, outer.iv, flat, _count(inner), views)
+    _erase_unused(views)
+    outer.detach()
+    outer.erase()
+    return flat
+
+
+def _erase_unused(views: dict[tuple[SSAValue, int], SSAValue]) -> None:
+    """Remove views that views with fewer axes took the place of."""
     for buffer, _ in views:
         if isinstance(buffer.owner, memref.CollapseShapeOp) and not buffer.uses:
             buffer.owner.detach()
             buffer.owner.erase()
-    outer.detach()
-    outer.erase()
-    return flat
 
 
 def flatten_neighbours(band: Sequence[ForOp], steps: Steps = UNRECORDED) -> list[ForOp]:

@@ -46,13 +46,17 @@ Duplicate = Literal["allow", "refuse"]
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A store, the loops around it, and the operations around it that compute what it stores."""
+    """A store, the loops around it, and the operations around it that compute what it stores.
+
+    `part` is a store after it that sets some of the elements again: those of its domain, as at the border of an image.
+    """
 
     uses: Uses
     store: StoreOp
     nest: Operation
     loops: list[ForOp]
     steps: list[Operation]
+    part: StoreOp | None = None
 
     @property
     def label(self) -> str:
@@ -124,12 +128,13 @@ def plan_inline(buffer: AllocOp | SSAValue, duplicate: Duplicate) -> Plan:
     """What is to be inlined; raises the refusal when that is not legal."""
     alloc = allocation_of(buffer, "inline")
     uses = uses_of(alloc, "inline")
-    store = _sole_store(uses)
+    store, part = _stores(uses)
     nest = uses.top(store)
     if (odd := odd_ancestor(store, nest)) is not None or (odd := _branch_around(store, nest)) is not None:
         raise _refusal(alloc, "its store does not run in every iteration", [(odd, "it is inside of this")])
     loops = [loop for loop in enclosing_loops(store) if is_inside(loop, nest)]
-    plan = Plan(uses, store, nest, loops, _steps(alloc, store, nest))
+    values = [store.value] if part is None else [store.value, part.value]
+    plan = Plan(uses, store, nest, loops, _steps(alloc, values, nest), part)
     _check_indices(plan)
     for load in uses.loads:
         _check_load(plan, load)
@@ -138,7 +143,8 @@ def plan_inline(buffer: AllocOp | SSAValue, duplicate: Duplicate) -> Plan:
     return plan
 
 
-def _sole_store(uses: Uses) -> StoreOp:
+def _stores(uses: Uses) -> tuple[StoreOp, StoreOp | None]:
+    """The store of all elements, and the one of a part of them that follows it."""
     writes = uses.writes
     if not writes:
         raise _refusal(uses.alloc, "nothing writes it")
@@ -150,16 +156,25 @@ def _sole_store(uses: Uses) -> StoreOp:
                 [(op, "the reduction is here")],
                 hint="use nest-compute-at, which moves the whole reduction",
             )
-    if len(writes) > 1:
+    stores = [op for op in writes if isinstance(op, StoreOp)]
+    store, *others = stores
+    if len(stores) != len(writes) or not _is_part(store, others):
         notes = [(op, "this statement writes it") for op in writes]
         raise _refusal(uses.alloc, f"{len(writes)} statements write it", notes)
-    store = writes[0]
-    assert isinstance(store, StoreOp)
     if store.where is not None or store.mask is not None:
         raise _refusal(
             uses.alloc, "its store has a domain, outside of which elements are not written", [(store, "here")]
         )
-    return store
+    return store, others[0] if others else None
+
+
+def _is_part(store: StoreOp, others: Sequence[StoreOp]) -> bool:
+    """Whether what follows a store is nothing, or one that sets its element again in a part of the iterations."""
+    if not others:
+        return True
+    part = others[0]
+    is_alone = len(others) == 1 and part.parent is store.parent and part.where is not None
+    return is_alone and part.mask is None and part.indices == store.indices and store.is_before_in_block(part)
 
 
 def _branch_around(store: StoreOp, nest: Operation) -> Operation | None:
@@ -195,10 +210,10 @@ def _check_indices(plan: Plan) -> None:
             )
 
 
-def _steps(alloc: AllocOp, store: StoreOp, nest: Operation) -> list[Operation]:
-    """The operations inside `nest` that compute the stored value, in program order."""
+def _steps(alloc: AllocOp, values: Sequence[SSAValue], nest: Operation) -> list[Operation]:
+    """The operations inside `nest` that compute the stored values, in program order."""
     found: set[Operation] = set()
-    wanted = [store.value]
+    wanted = list(values)
     while wanted:
         owner = wanted.pop().owner
         if isinstance(owner, Block) or owner in found or not is_inside(owner, nest):
@@ -238,6 +253,8 @@ def _check_load(plan: Plan, load: LoadOp) -> None:
     place = [(load, "this load reads it"), (plan.store, "the store is here")]
     order = {op: k for k, op in enumerate(plan.uses.block.walk())}
     instance = plan.instance(load.indices)
+    if reader is plan.nest and plan.part is not None:
+        raise plan.refusal("it is read where it is written, and two statements do that", place)
     if reader is not plan.nest and order[reader] < order[plan.nest]:
         raise plan.refusal("it is read before it is written", place)
     system = _system(reader, load)
@@ -302,7 +319,11 @@ def _add_unwritten(system: System, plan: Plan, load: LoadOp, instance: dict[SSAV
 def _check_source(plan: Plan, load: LoadOp, source: Access, order: dict[Operation, int]) -> None:
     """Refuse when what `source` reads for the store may be another value when `load` reads the result."""
     for write in writes_in(plan.uses.block):
-        if write.op is plan.store or isinstance(write.op, BarrierOp) or not may_overlap(source, write):
+        if (
+            write.op in (plan.store, plan.part)
+            or isinstance(write.op, BarrierOp)
+            or not may_overlap(source, write)
+        ):
             continue
         if _may_change(plan, load, source, write, order):
             raise plan.refusal(

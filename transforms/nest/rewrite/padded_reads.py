@@ -26,12 +26,20 @@ def or_zero(
 
     The variable between them has a name that is new in the function of `loop`.
     """
-    element, one = value.type, AffineList((), ())
-    variable = MemRefType(element, [], memory_space=space_attribute("local"))
-    register = AllocOp(fresh_buffer_name(loop, f"{stem}_element"), variable)
-    constant = arith.ConstantOp(zero(element))  # pyright: ignore
+    constant = arith.ConstantOp(zero(value.type))  # pyright: ignore
+    before, after, found = or_value(loop, stem, constant.result, value, where)
+    return [constant, *before], after, found
+
+
+def or_value(
+    op: Operation, stem: str, otherwise: SSAValue, value: SSAValue, where: AffineList
+) -> tuple[list[Operation], list[Operation], SSAValue]:
+    """The same with another value in the place of zero; the name of the variable is new in the function of `op`."""
+    one = AffineList((), ())
+    variable = MemRefType(value.type, [], memory_space=space_attribute("local"))
+    register = AllocOp(fresh_buffer_name(op, f"{stem}_element"), variable)
     label = register.label.data
-    first = StoreOp(constant.result, register.memref, one, label=label)
+    first = StoreOp(otherwise, register.memref, one, label=label)
     found = StoreOp(value, register.memref, one, label=label, where=where)
     load = LoadOp(register.memref, one)
-    return [constant, register, first], [found, load], load.result
+    return [register, first], [found, load], load.result

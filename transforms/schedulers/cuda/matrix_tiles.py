@@ -67,10 +67,13 @@ class MatrixTiling(Tiling):
     Parts of its columns: warps "x", tiles of a warp "r", and of one of these 4 "l" and 2 "v".
     """
 
+    most_unrolled = MOST_UNROLLED
+
     def __init__(self, tile: SumTile, start: ForOp | None, steps: Steps):
         super().__init__(tile, start, steps)
         self.matrix: ForOp | None = None
-        (_, rows), (_, columns) = tile.tiled
+        *of_rows, (_, columns) = tile.tiled
+        rows = [part for _, own in of_rows for part in own]
         self.warps = tuple(prod(p.size for p in own if p.axis in "xy") for own in (rows, columns))
         """Warps along rows, and along columns."""
         self.of_warp = tuple(
@@ -123,6 +126,10 @@ class MatrixTiling(Tiling):
 
     def _rows_and_columns(self, tiles: Sequence[ForOp]) -> list[list[ForOp]]:
         """The parts of the loop over rows, and those of the loop over columns."""
+        return self._pieces(tiles)
+
+    def _pieces(self, tiles: Sequence[ForOp]) -> list[list[ForOp]]:
+        """The parts of each of the tiled loops."""
         found: dict[int, list[ForOp]] = {}
         wanted = [own for _, own in self.tile.tiled]
         for loop, own in zip(tiles, self._parts_of(tiles), strict=True):
@@ -131,7 +138,7 @@ class MatrixTiling(Tiling):
                 rest, inner = self.steps.do(split, rest, factor=part.size, tail="perfect")
                 pieces.insert(0, inner)
             found[next(k for k, other in enumerate(wanted) if other is own)] = [rest, *pieces]
-        return [found[0], found[1]]
+        return [found[k] for k in range(len(wanted))]
 
     def _bind(self, warp_row: Sequence[ForOp], warp_column: Sequence[ForOp], lane: ForOp) -> None:
         bound = ((warp_row, WARP_ROW), (warp_column, WARP_COLUMN), ([lane], LANE))
@@ -152,7 +159,7 @@ class MatrixTiling(Tiling):
         """Whose sums they are, tiles of the warp, and the lane's corner of a tile."""
         axes = self.order_of_axes if rank > len(self.tile.tiled) else range(rank)
         axis_of = dict(zip(self.order, axes, strict=True))
-        i, j = f"d{axis_of[0]}", f"d{axis_of[1]}"
+        i, j = self._row_and_column([axis_of[k] for k in range(len(axis_of))])
         rows, columns = self.of_warp
         warps = [
             f"{a}/{size} " for a, size, n in ((i, rows, self.warps[0]), (j, columns, self.warps[1])) if n > 1
@@ -160,6 +167,10 @@ class MatrixTiling(Tiling):
         old = " ".join(f"d{k}" for k in range(rank))
         lane = f"4*({i}%8)+{j}%8/2"
         return f"{old} -> {''.join(warps)}{lane} {i}%{rows}/16 {j}%{columns}/8 {i}%16/8 {j}%2"
+
+    def _row_and_column(self, axes: Sequence[int]) -> tuple[str, str]:
+        """The row and the column of the tile by the axes of the sums along which its loops run."""
+        return f"d{axes[0]}", f"d{axes[1]}"
 
     # ---- results ----
 
@@ -244,8 +255,8 @@ class MatrixTiling(Tiling):
                 row, warp = steps.do(split, row, factor=self.warps[k], tail="perfect")
                 warps[k] = [warp]
         rounds: list[ForOp] = []
-        if (row.constant_trip_count() or 1) > MOST_UNROLLED:
-            more, row = steps.do(split, row, factor=MOST_UNROLLED, tail="perfect")
+        if (row.constant_trip_count() or 1) > self.most_unrolled:
+            more, row = steps.do(split, row, factor=self.most_unrolled, tail="perfect")
             rounds = [more]
         turns.append(row)
         steps.do(reorder, [*warps[0], *warps[1], *lanes, *rounds, *turns, *inner])
@@ -259,7 +270,7 @@ class MatrixTiling(Tiling):
         count = 1
         for loop in reversed(turns):
             count *= loop.constant_trip_count() or 1
-            if count <= MOST_UNROLLED:
+            if count <= self.most_unrolled:
                 steps.do(annotate, loop, mark="unrolled")
         for loop in inner:
             steps.do(vectorize, loop, width=width)

@@ -68,7 +68,7 @@ from ....analysis.machine import DEFAULT_GPU, Gpu, gpu
 from ....analysis.nest.loop_structure import functions, loops_in, may_fail, perfect_band, sole_inner_loop
 from ....analysis.nest.sets.dependence import Dependences
 from ....analysis.nest.values.trip_counts import extent_of
-from ....dialects.diagnostic import fail
+from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import MAX_THREADS, AllocOp, ForOp, IfOp
 from ....dialects.remarks import remark
 from ....lowering.nest_common.custom_calls import called, launches
@@ -77,13 +77,16 @@ from ...nest.loops.normalise import remove_unit_loop, why_not_remove_unit_loop
 from ...nest.loops.reorder import reorder, why_not_reorder
 from ...nest.loops.split import split, why_not_split
 from ...nest.mapping.bind import bind
+from ...nest.mapping.parallel import why_not_independent
 from ...nest.rewrite.steps import UNRECORDED, Steps
+from ...nest.rewrite.trials import trial
 from ..patterns.tuples import has_tuples, lift_tuples
 from ..refusals import never_refused, optional, unless_refused
 from ..strategies import Strategy, first_of
 from .attention import schedule_attention
 from .column_programs import schedule_column_programs
 from .column_sums import bind_columns
+from .contractions import schedule_contraction
 from .convolutions import schedule_convolution
 from .few_threads import remark_few_threads
 from .grid import (
@@ -108,6 +111,8 @@ from .kernels import segment
 from .long_columns import schedule_long_columns
 from .long_rows import share_long_rows
 from .long_sums import share_long_sums
+from .matrix_convolutions import schedule_matrix_convolution
+from .padded_images import inline_padded_images
 from .pointwise import bind_pointwise
 from .pooling import schedule_windows
 from .products import schedule_product
@@ -149,6 +154,7 @@ def _schedule_function(function: FuncOp, block: int, steps: Steps, gpu: Gpu) -> 
         if nest.parent is None or not isinstance(nest, ForOp) or is_scheduled(nest):
             continue
         first_of(SUMS, nest.label, Nest(nest, block, gpu, steps))
+    optional(lambda: inline_padded_images(function, steps))
     optional(lambda: schedule_long_columns(function, gpu, steps))
     optional(lambda: schedule_column_programs(function, gpu, steps))
     for nest in in_turn(units(function.body.block)):
@@ -337,11 +343,27 @@ def _bind_inner_outward(nest: Nest) -> bool:
     order = [*own, *moved, *others]
     if why_not_reorder(order, dependences, False) is not None:
         return False
+    try:
+        trial(partial(_reorder_independent, len(own) + len(moved)), *order)
+    except NestorError:
+        return False
     nest.steps.do(reorder, order, dependences=dependences)
     found = Nest(order[0], nest.block, nest.gpu, nest.steps)
     first_of(BANDS, nest.nest.label, found)
     nest.left = found.left
     return True
+
+
+def _reorder_independent(count: int, *order: ForOp) -> None:
+    """Reorder a band; raises where one of the first `count` loops is not independent there.
+
+    Of `y[2 * i + j] += ...` each loop is independent inside of the other one, and neither is outside of it.
+    """
+    reorder(order)
+    dependences = Dependences(order[0])
+    for loop in order[:count]:
+        if (refusal := why_not_independent(loop, "bind", dependences)) is not None:
+            raise refusal
 
 
 def _share_long_rows(nest: Nest) -> bool:
@@ -454,6 +476,11 @@ SUMS = (
         lambda nest: schedule_matrix_product(nest.nest, nest.gpu, nest.steps),
     ),
     Strategy(
+        "contraction by tensor cores",
+        "sums over several loops of what tensor cores multiply",
+        lambda nest: schedule_matrix_convolution(nest.nest, nest.gpu, nest.steps),
+    ),
+    Strategy(
         "tiles of a product",
         "products of matrices",
         lambda nest: schedule_product(nest.nest, nest.gpu, nest.steps),
@@ -464,6 +491,11 @@ SUMS = (
         lambda nest: schedule_convolution(nest.nest, nest.gpu, nest.steps),
     ),
     Strategy("windows", "reductions over windows", lambda nest: schedule_windows(nest.nest, nest.steps)),
+    Strategy(
+        "contraction by threads",
+        "other sums of products over several loops",
+        lambda nest: schedule_contraction(nest.nest, nest.gpu, nest.steps),
+    ),
 )
 """What takes a nest of sums with the nests around it, before these are bound."""
 

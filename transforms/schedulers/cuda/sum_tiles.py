@@ -110,9 +110,9 @@ class SumTile:
     outer: list[ForOp]
     tiled: list[tuple[ForOp, Parts]]
     terms: list[ForOp]
-    depth: int
+    depth: int | None
     inner_terms: int = 1
-    """How many of the last terms' loops are in the tile; the first of these is split by `depth`."""
+    """How many of the last terms' loops are in the tile; the first of these is split by `depth`, if that is not None."""
     uses: list[ForOp] = field(default_factory=list)
     around: int = 0
     """How many loops around the nest are those of a kernel already: the tiles are then done one after the other."""
@@ -296,9 +296,10 @@ class Tiling:
         blocks, tiles = [*outer, *(a for a, _ in pairs)], [b for _, b in pairs]
         terms: list[ForOp] = []
         if is_sum:
-            at = len(tile.terms) - tile.inner_terms
-            step, inner = self._split(tile.terms[at], tile.depth)
-            terms = [*tile.terms[:at], step, inner, *tile.terms[at + 1 :]]
+            terms = list(tile.terms)
+            at = len(terms) - tile.inner_terms
+            if tile.depth is not None:
+                terms[at : at + 1] = self._split(terms[at], tile.depth)
         count = len(terms) - tile.inner_terms if is_sum else 0
         steps.do(reorder, [*blocks, *terms[:count], *tiles, *terms[count:]])
         return blocks, tiles, terms

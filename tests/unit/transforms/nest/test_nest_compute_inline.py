@@ -9,7 +9,7 @@ from nestor.dialects.nest import AllocOp
 from nestor.runtime.interp.run import run_nest
 from nestor.transforms.nest.producers.compute_inline import compute_inline, why_not_compute_inline
 from parsed import parse_module
-from producer_nests import PROGRAMS, blur, blurred, buffer_of
+from producer_nests import PROGRAMS, Program, blur, blurred, buffer_of
 
 
 @pytest.mark.parametrize("name", [name for name, program in PROGRAMS.items() if program.can_inline])
@@ -72,3 +72,42 @@ def test_blur_inlined(shape: tuple[int, int]):
         out = np.zeros(shape, np.float32)
         run_nest(function, [x, out])  # type: ignore[arg-type]
         np.testing.assert_array_equal(out, blurred(x))
+
+
+BORDERED = """
+func.func @f(%n: index, %x: memref<?xi64>, %y: memref<?xi64>) {{
+  %edge = arith.constant {edge} : i64
+  %zero = arith.constant 0 : i64
+  %t = nest.alloc "t"(%n) : memref<?xi64>
+  nest.for "i" %i = 0 to %n {{
+    nest.store "t" %edge, %t[%i] : memref<?xi64>
+    %a = nest.load %x[%i - 2] : memref<?xi64>
+    %b = arith.muli %a, %a : i64
+    nest.store "t" %b, %t[%i] where (%i >= 2, %i < %n - 1) : memref<?xi64>
+  }}
+  nest.for "o" %o = 0 to %n ceildiv 4 {{
+    nest.for "j" %j = 0 to 4 {{
+      %e = nest.alloc "e" : memref<i64, 5>
+      nest.store "e" %zero, %e[] : memref<i64, 5>
+      %p = nest.load %t[4 * %o + %j] : memref<?xi64>
+      nest.store "e" %p, %e[] where (4 * %o + %j < %n) : memref<i64, 5>
+      %q = nest.load %e[] : memref<i64, 5>
+      nest.store "y" %q, %y[4 * %o + %j] : memref<?xi64>
+    }}
+  }}
+  func.return
+}}"""
+
+
+@pytest.mark.parametrize(("edge", "registers"), [(0, 1), (7, 2)])
+def test_an_image_with_a_border_is_read_from_the_image(edge: int, registers: int):
+    """Of n elements 2 are the border before, and 1 the one behind; the register of the reader serves where it is equal."""
+    calls = tuple(((n,), ((max(n - 3, 0),), (4 * -(-n // 4),))) for n in (0, 1, 3, 4, 5, 16, 17))
+    program = Program(BORDERED.format(edge=edge), calls)
+
+    def change(function):
+        compute_inline(buffer_of(function, "t"))
+        assert sum(isinstance(op, AllocOp) for op in function.walk()) == registers
+        assert sum(op.name == "nest.for" for op in function.walk()) == 2
+
+    program.agrees(change)

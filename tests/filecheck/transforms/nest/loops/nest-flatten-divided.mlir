@@ -73,3 +73,23 @@ func.func @none(%n: index, %x: f32, %y: memref<4x4xf32>) {
   }
   func.return
 }
+
+// -----
+
+// A window needs divisions, and the weights, which are contiguous over both loops, do not.
+// CHECK-LABEL: @window
+// CHECK:      %[[W:.*]] = memref.collapse_shape %w
+// CHECK-NEXT: nest.for "i_j" %[[F:.*]] = 0 to 9 {
+// CHECK-NEXT:   %[[A:.*]] = nest.load %x[%k + %[[F]] floordiv 3, %l + %[[F]] mod 3] : memref<9x9xf32>
+// CHECK-NEXT:   %[[B:.*]] = nest.load %[[W]][%[[F]]] : memref<9xf32>
+func.func @window(%k: index, %l: index, %x: memref<9x9xf32>, %w: memref<3x3xf32>, %y: memref<f32>) {
+  nest.for "i" %i = 0 to 3 {
+    nest.for "j" %j = 0 to 3 {
+      %a = nest.load %x[%k + %i, %l + %j] : memref<9x9xf32>
+      %b = nest.load %w[%i, %j] : memref<3x3xf32>
+      %p = arith.mulf %a, %b : f32
+      nest.accumulate "y" add %p, %y[] : memref<f32>
+    }
+  }
+  func.return
+}

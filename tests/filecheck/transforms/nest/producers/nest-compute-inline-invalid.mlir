@@ -524,3 +524,43 @@ func.func @threads(%x: memref<8x4xf32>) {
   }
   func.return
 }
+
+// -----
+
+// The second statement sets other elements than the first one.
+func.func @moved_part(%x: memref<16xf32>, %y: memref<16xf32>) {
+  %zero = arith.constant 0.0 : f32
+  // expected-error @below {{cannot inline the buffer "t": 2 statements write it}}
+  %t = nest.alloc "t" : memref<18xf32>
+  nest.for "i" %i = 0 to 18 {
+    // expected-note @below {{this statement writes it}}
+    nest.store "t" %zero, %t[%i] : memref<18xf32>
+    %a = nest.load %x[%i] : memref<16xf32>
+    // expected-note @below {{this statement writes it}}
+    nest.store "t" %a, %t[%i + 1] where (%i < 16) : memref<18xf32>
+  }
+  nest.for "j" %j = 0 to 16 {
+    %p = nest.load %t[%j] : memref<18xf32>
+    nest.store "y" %p, %y[%j] : memref<16xf32>
+  }
+  func.return
+}
+
+// -----
+
+// Between the two statements another element is read.
+func.func @read_where_written(%x: memref<16xf32>, %y: memref<18xf32>) {
+  %zero = arith.constant 0.0 : f32
+  // expected-error @below {{cannot inline the buffer "t": it is read where it is written, and two statements do that}}
+  %t = nest.alloc "t" : memref<18xf32>
+  nest.for "i" %i = 0 to 18 {
+    // expected-note @below {{the store is here}}
+    nest.store "t" %zero, %t[%i] : memref<18xf32>
+    %a = nest.load %x[%i - 1] : memref<16xf32>
+    nest.store "t" %a, %t[%i] where (%i >= 1, %i < 17) : memref<18xf32>
+    // expected-note @below {{this load reads it}}
+    %p = nest.load %t[%i] : memref<18xf32>
+    nest.store "y" %p, %y[%i] : memref<18xf32>
+  }
+  func.return
+}

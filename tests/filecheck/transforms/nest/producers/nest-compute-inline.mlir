@@ -164,3 +164,116 @@ func.func @barrier(%n: index, %x: memref<?x4xf32>, %y: memref<?x4xf32>) {
   }
   func.return
 }
+
+// -----
+
+// Two statements set an image with a border: a register is zero where the border is.
+// CHECK-LABEL: @bordered
+// CHECK-NOT:   nest.alloc "t"
+// CHECK:       nest.for "j" [[J:%\S+]] = 0 to 16 {
+// CHECK-NEXT:    nest.for "k" [[K:%\S+]] = 0 to 3 {
+// CHECK-NEXT:      [[A:%\S+]] = nest.load %x{{\[}}[[J]] + [[K]] - 1]
+// CHECK-NEXT:      [[E:%\S+]] = nest.alloc "t_element" : memref<f32, 5 : i64>
+// CHECK-NEXT:      nest.store "t_element" %zero, [[E]][]
+// CHECK-NEXT:      nest.store "t_element" [[A]], [[E]][] where ([[J]] + [[K]] >= 1, [[J]] + [[K]] < 17)
+// CHECK-NEXT:      [[P:%\S+]] = nest.load [[E]][]
+// CHECK-NEXT:      nest.accumulate "y" add [[P]], %y{{\[}}[[J]]]
+func.func @bordered(%x: memref<16xf32>, %y: memref<16xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %t = nest.alloc "t" : memref<18xf32>
+  nest.for "i" %i = 0 to 18 {
+    nest.store "t" %zero, %t[%i] : memref<18xf32>
+    %a = nest.load %x[%i - 1] : memref<16xf32>
+    nest.store "t" %a, %t[%i] where (%i >= 1, %i < 17) : memref<18xf32>
+  }
+  nest.for "j" %j = 0 to 16 {
+    nest.for "k" %k = 0 to 3 {
+      %p = nest.load %t[%j + %k] : memref<18xf32>
+      nest.accumulate "y" add %p, %y[%j] : memref<16xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+// What reads it is itself zero outside of a domain: there is one register, with both domains.
+// CHECK-LABEL: @copied
+// CHECK-NOT:   nest.alloc "t
+// CHECK:       nest.store "e" %zero, %e[]
+// CHECK-NEXT:  [[A:%\S+]] = nest.load %x[4 * %o + %j - 1]
+// CHECK-NEXT:  nest.store "e" [[A]], %e[] where (4 * %o + %j < 18, 4 * %o + %j >= 1, 4 * %o + %j < 17)
+// CHECK-NEXT:  [[Q:%\S+]] = nest.load %e[]
+func.func @copied(%x: memref<16xf32>, %y: memref<5x4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %t = nest.alloc "t" : memref<18xf32>
+  nest.for "i" %i = 0 to 18 {
+    nest.store "t" %zero, %t[%i] : memref<18xf32>
+    %a = nest.load %x[%i - 1] : memref<16xf32>
+    nest.store "t" %a, %t[%i] where (%i >= 1, %i < 17) : memref<18xf32>
+  }
+  nest.for "o" %o = 0 to 5 {
+    nest.for "j" %j = 0 to 4 {
+      %e = nest.alloc "e" : memref<f32, 5>
+      nest.store "e" %zero, %e[] : memref<f32, 5>
+      %p = nest.load %t[4 * %o + %j] : memref<18xf32>
+      nest.store "e" %p, %e[] where (4 * %o + %j < 18) : memref<f32, 5>
+      %q = nest.load %e[] : memref<f32, 5>
+      nest.store "y" %q, %y[%o, %j] : memref<5x4xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+// The register is -0.0 elsewhere, and the border 0.0: they stay apart.
+// CHECK-LABEL: @other_zero
+// CHECK:       nest.alloc "e"
+// CHECK:       nest.alloc "t_element"
+func.func @other_zero(%x: memref<16xf32>, %y: memref<5x4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %negative = arith.constant -0.0 : f32
+  %t = nest.alloc "t" : memref<18xf32>
+  nest.for "i" %i = 0 to 18 {
+    nest.store "t" %zero, %t[%i] : memref<18xf32>
+    %a = nest.load %x[%i - 1] : memref<16xf32>
+    nest.store "t" %a, %t[%i] where (%i >= 1, %i < 17) : memref<18xf32>
+  }
+  nest.for "o" %o = 0 to 5 {
+    nest.for "j" %j = 0 to 4 {
+      %e = nest.alloc "e" : memref<f32, 5>
+      nest.store "e" %negative, %e[] : memref<f32, 5>
+      %p = nest.load %t[4 * %o + %j] : memref<18xf32>
+      nest.store "e" %p, %e[] where (4 * %o + %j < 18) : memref<f32, 5>
+      %q = nest.load %e[] : memref<f32, 5>
+      nest.store "y" %q, %y[%o, %j] : memref<5x4xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+// A view with merged axes is the buffer: its index is taken apart.
+// CHECK-LABEL: @merged
+// CHECK-NOT:   collapse_shape
+// CHECK:       nest.for "k" [[K:%\S+]] = 0 to 32 {
+// CHECK-NEXT:    [[A:%\S+]] = nest.load %x{{\[}}[[K]] floordiv 8, [[K]] mod 8 - 1] : memref<4x6xf32>
+func.func @merged(%x: memref<4x6xf32>, %y: memref<32xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %t = nest.alloc "t" : memref<4x8xf32>
+  nest.for "i" %i = 0 to 4 {
+    nest.for "j" %j = 0 to 8 {
+      nest.store "t" %zero, %t[%i, %j] : memref<4x8xf32>
+      %a = nest.load %x[%i, %j - 1] : memref<4x6xf32>
+      nest.store "t" %a, %t[%i, %j] where (%j >= 1, %j < 7) : memref<4x8xf32>
+    }
+  }
+  %v = memref.collapse_shape %t [[0 : i64, 1 : i64]] : memref<4x8xf32> into memref<32xf32>
+  nest.for "k" %k = 0 to 32 {
+    %p = nest.load %v[%k] : memref<32xf32>
+    nest.store "y" %p, %y[%k] : memref<32xf32>
+  }
+  func.return
+}
