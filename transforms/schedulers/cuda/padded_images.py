@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from xdsl.dialects.func import FuncOp
 
-from ....analysis.nest.kernels.gpu_accesses import declared_space
+from ....analysis.nest.buffers import declared_space
 from ....analysis.nest.loop_structure import enclosing_loops
 from ....dialects.nest import AllocOp, LoadOp, StoreOp
 from ...nest.producers.compute_inline import compute_inline
