@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import NamedTuple
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import Float32Type, i32
@@ -32,7 +33,7 @@ from ....analysis.nest.kernels.matrix_tiles import Form, form_of, may_round
 from ....analysis.nest.sets.access_patterns import UNIT
 from ....analysis.nest.values.trip_counts import extent_of
 from ....dialects.diagnostic import NestorError, fail
-from ....dialects.nest import AccumulateOp, ForOp
+from ....dialects.nest import LANES, AccumulateOp, ForOp
 from ....dialects.remarks import remark
 from ...nest.loops.reorder import reorder
 from ...nest.loops.split import split, why_not_split
@@ -44,7 +45,25 @@ from ..patterns.tiles import pattern_in
 from .contractions import as_product, nest_of
 from .image_tiles import ContractionTiling, ImageTiling, pixel_parts
 from .sum_tiles import SumTile, make_perfect, neighbours_of, parts
-from .tensor_cores import STAGES, STEPS, Tiles, tiles_for
+from .tensor_cores import SIZES, STAGES, STEPS, Tiles, tiles_for
+
+SQUARE = next(tiles for tiles in reversed(SIZES) if tiles.rows == tiles.columns)
+"""The smallest tile whose copies are shared out evenly among its threads, whatever a step has."""
+
+
+MOST_SUMS = 64
+"""Maximum number of sums of a lane where factors are copied element by element: their indices take registers, too."""
+
+
+class Way(NamedTuple):
+    """With the nests that use the sums, and in the smallest square tile."""
+
+    with_uses: bool
+    is_square: bool
+
+
+WAYS = (Way(True, False), Way(True, True), Way(False, False), Way(False, True))
+"""What is tried, the best first."""
 
 
 def schedule_matrix_convolution(nest: ForOp, gpu: Gpu, steps: Steps) -> bool:
@@ -54,14 +73,14 @@ def schedule_matrix_convolution(nest: ForOp, gpu: Gpu, steps: Steps) -> bool:
         return False
     make_perfect(nest, steps)
     refusal: NestorError | None = None
-    for with_uses in (True, False):
+    for way in WAYS:
         try:
-            trial(lambda copy, uses=with_uses: _tile(copy, form, gpu, UNRECORDED, uses), nest)
+            trial(lambda copy, way=way: _tile(copy, form, gpu, UNRECORDED, way), nest)
         except NestorError as error:
             refusal = refusal or error
             continue
         label = nest.label
-        sums = _tile(nest, form, gpu, steps, with_uses)
+        sums = _tile(nest, form, gpu, steps, way)
         remark(
             nest_of(sums),
             f'the sum "{label}" is computed by tensor cores, as a product of matrices',
@@ -98,12 +117,14 @@ def _narrow(value: SSAValue) -> SSAValue:
 # ---- as a product -----------------------------------------------------------------------------------
 
 
-def _tile(nest: ForOp, form: Form, gpu: Gpu, steps: Steps, with_uses: bool) -> AccumulateOp:
+def _tile(nest: ForOp, form: Form, gpu: Gpu, steps: Steps, way: Way) -> AccumulateOp:
     """Make a product of the contraction, and tile it; the sum. Raises what a step refuses."""
-    flat = as_product(nest, partial(_in_steps, form), steps, with_uses)
+    flat = as_product(nest, partial(_in_steps, form), steps, way.with_uses)
     outermost = nest_of(flat.sums)
     product = Product(flat.batch, flat.rows[-1], flat.column, flat.terms[0], flat.sums, [], [], outermost)
-    tiles = tiles_for(product, gpu)
+    tiles = SQUARE if way.is_square else tiles_for(product, gpu)
+    if flat.depth is not None and sums_of_lane(tiles) > MOST_SUMS:
+        tiles = next(one for one in SIZES if sums_of_lane(one) <= MOST_SUMS)
     row_parts, column_parts = tiles.parts
     is_flat = len(flat.rows) == 1
     of_rows = [parts(row_parts)] if is_flat else list(pixel_parts(row_parts))
@@ -115,6 +136,11 @@ def _tile(nest: ForOp, form: Form, gpu: Gpu, steps: Steps, with_uses: bool) -> A
     start, tile.uses = neighbours_of(tile)
     (ContractionTiling if is_flat else ImageTiling)(tile, start, steps).run()
     return flat.sums
+
+
+def sums_of_lane(tiles: Tiles) -> int:
+    """How many sums each lane of a tile's warps has."""
+    return tiles.rows * tiles.columns // (tiles.warp_rows * tiles.warp_columns * LANES)
 
 
 def _stages(tiles: Tiles, loop: ForOp, depth: int | None, form: Form) -> int:
