@@ -30,8 +30,8 @@ _KERNELS_INSTRUMENTED = (
     "-fno-aggressive-loop-optimizations", "-fno-tree-loop-im", "-fno-tree-phiprop", "-fno-if-conversion",
     "-fno-if-conversion2", "-fno-ssa-phiopt", "-fno-tree-sra", "-fno-tree-loop-distribute-patterns",
 )  # fmt: skip
-_INDICES = ("-fsanitize=bounds-strict,signed-integer-overflow", "-fno-wrapv")
-"""Indices of arrays of known extents, and signed integers that overflow: checked.cpp has what is called."""
+_INDICES = ("-fsanitize=bounds-strict",)
+"""Indices of arrays of known extents are looked at: checked.cpp has what is called."""
 _FILL = "-ftrivial-auto-var-init="
 """What local variables hold that nothing has written: `pattern` is what no kernel computes."""
 _KERNELS_PROFILED = (

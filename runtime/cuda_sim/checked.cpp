@@ -243,10 +243,9 @@ SIM_RUNTIME void sim_on_copy_landed(const void *target, unsigned size, const voi
   for (uint64_t k = elements.first; k <= elements.last; k++) cells[first + k].write = mark_of(access);
 }
 
-// -- the calls of -fsanitize=bounds,signed-integer-overflow -------------------------------------------------
+// -- the calls of -fsanitize=bounds-strict ----------------------------------------------------------------
 //
-// Arrays of known extents: those in registers, rows of tiles, fragments. Numbers that wrap round in the program are
-// unsigned in the text; what is signed there is an index, or a part of one.
+// Arrays of known extents: those in registers, rows of tiles, fragments.
 
 namespace {
 
@@ -262,28 +261,12 @@ struct IndexOutside {
   Location at;
   const Type *array, *index;
 };
-struct Overflow {
-  Location at;
-  const Type *type;
-};
-
-[[noreturn]] void report_value(SimFaultKind kind, const void *pc, const Location &at, const Type *type, uint64_t value) {
-  const SimParty nobody = {}, who = {pc, (int32_t)at.line, sim_running.thread, sim_running.block, 3};
-  sim_report({kind, 1, who, nobody, (uint64_t)type->name, 0, kSimNoMemory, -1, value});
-  sim_stop_thread();
-}
 
 }  // namespace
 
 SIM_RUNTIME void __ubsan_handle_out_of_bounds(const IndexOutside *data, uint64_t index) {
-  report_value(kSimIndexOutside, __builtin_return_address(0), data->at, data->array, index);
+  const SimParty nobody = {};
+  const SimParty who = {__builtin_return_address(0), (int32_t)data->at.line, sim_running.thread, sim_running.block, 3};
+  sim_report({kSimIndexOutside, 1, who, nobody, (uint64_t)data->array->name, 0, kSimNoMemory, -1, index});
+  sim_stop_thread();
 }
-#define SIM_OVERFLOW(name, ...)                                                                     \
-  SIM_RUNTIME void __ubsan_handle_##name##_overflow(const Overflow *data, __VA_ARGS__) {            \
-    report_value(kSimOverflow, __builtin_return_address(0), data->at, data->type, 0);               \
-  }
-SIM_OVERFLOW(add, uint64_t, uint64_t)
-SIM_OVERFLOW(sub, uint64_t, uint64_t)
-SIM_OVERFLOW(mul, uint64_t, uint64_t)
-SIM_OVERFLOW(divrem, uint64_t, uint64_t)
-SIM_OVERFLOW(negate, uint64_t)

@@ -17,7 +17,7 @@ from .text import KernelText, PythonLine
 _KINDS = (
     "out-of-bounds", "misaligned", "read-only", "uninitialised", "race", "pending-copy", "divergent-barrier",
     "missed-barrier", "divergent-warp", "masks-differ", "not-in-mask", "absent-lane", "deadlock",
-    "out-of-bounds", "overflow",
+    "out-of-bounds",
 )  # fmt: skip
 _ACCESSES = ("read", "write", "atomic update", "")
 _SPACES = ("global", "shared")
@@ -217,11 +217,8 @@ def _has_second(report: RawReport) -> bool:
 
 
 def _message(kind: str, report: RawReport, place: str, first: Party) -> str:
-    if report.space == _NO_MEMORY and kind in ("out-of-bounds", "overflow"):
-        return {
-            "out-of-bounds": f"outside of an array: {place}",
-            "overflow": f"a signed number does not fit its type {place}: as an index it is another one",
-        }[kind]
+    if report.space == _NO_MEMORY and kind == "out-of-bounds":
+        return f"outside of an array: {place}"
     space = _SPACES[report.space] if report.space < len(_SPACES) else ""
     bytes = "1 byte" if report.size == 1 else f"{report.size} bytes"
     return {
@@ -257,10 +254,9 @@ def _party(raw: RawParty, launch: Launch, lines: dict[int, int], image_base: int
 
 def _element(report: RawReport, launch: Launch) -> str:
     """The element at an address: `x[3, 4]` of a parameter, `tile[3][17]` of shared memory."""
-    if report.space == _NO_MEMORY and _KINDS[report.kind] in ("out-of-bounds", "overflow"):
-        type_ = ctypes.string_at(report.address).decode()
+    if report.space == _NO_MEMORY and _KINDS[report.kind] == "out-of-bounds":
         index = ctypes.c_int64(report.value).value
-        return type_ if _KINDS[report.kind] == "overflow" else f"index {index} of {type_}"
+        return f"index {index} of {ctypes.string_at(report.address).decode()}"
     if report.space == 1 and 0 <= report.region < len(launch.shared):
         _, size, name, unit, extents = launch.shared[report.region]
         return name + _shared_index(report.value // unit, extents, size // unit)

@@ -75,7 +75,6 @@ enum SimFaultKind : uint32_t {
   kSimAbsentLane,
   kSimDeadlock,
   kSimIndexOutside,   // `address` is the name of the array's type, `value` the index
-  kSimOverflow,       // `address` is the name of the integer's type
 };
 
 struct SimParty {

@@ -237,21 +237,6 @@ CASES = (
         place=r"index 8 of 'float \[8\]'",
         line="sum += own[k]",
     ),
-    Case(
-        "large index",
-        """extern "C" __global__ void __launch_bounds__(4) f(const float *__restrict__ x, float *__restrict__ out, int n) {
-  const int row = threadIdx.x + 1;
-  out[threadIdx.x] = row * n > 0 ? x[threadIdx.x] : 0.0f;
-}
-""",
-        (),
-        (1,),
-        (4,),
-        (_f(4), np.zeros(4, "f4"), np.int32(2**30)),
-        "overflow",
-        place="'int'",
-        line="row * n",
-    ),
     _sum(
         "more threads than bounds", (("__launch_bounds__(128)", "__launch_bounds__(64)"),), "too-many-threads"
     ),
