@@ -23,13 +23,16 @@ from typing import Any
 import numpy as np
 
 from ....dialects.records import changed
+from ....lowering.abi.kernel_signature import LARGEST_SMALL
 from ....runtime.real_parts import PARTS, complex_view, real_view
 from ...interface.errors import ShapeError, UnsupportedError
 from ...interface.spec import spec
 from ..call.invoke import Invocation
 from .boxes import SPLIT_EVERY, Recipe, combine_parts, compute_box, first_before, next_before, take_borders
+from .chunk_program import ChunkTarget
 from .detection import is_dask
 from .facts import chunk_facts
+from .memory import Memory, is_cupy, memory_of
 from .plan import Chunks, Place, Planner, Step
 from .reading_again import Readings
 
@@ -59,11 +62,27 @@ class _Call:
         self._function = function
         self._arrays: dict[int, Any] = {}
         """The Dask array that a description stands for, by the identity of the description."""
-        if function.target != "cpu":
+        if function.target == "interp":
             raise UnsupportedError(
-                f"'{function.__name__}' is for target \"{function.target}\", and chunks are computed on CPUs",
+                f"'{function.__name__}' is for target \"interp\", which has no programs of chunks",
                 hint="nt.jit(f) without a target",
             )
+        try:
+            self._bind(args, kwargs)
+        except _OfOtherExtents:
+            self._is_of_any_extents = False
+            self._bind(args, kwargs)
+        self._sources = {
+            k: _real(self._in_memory_order(leaf)) for k, leaf in enumerate(self._invocation.passed)
+        }
+        self._memory = memory_of(self._sources.values())
+
+    _is_of_any_extents = True
+    """Whether the program is for any extents but 0 and 1: one for these alone is made where that one does not fit."""
+
+    def _bind(self, args: tuple, kwargs: dict[str, Any]) -> None:
+        """Make the program, and bind it to the arguments."""
+        function = self._function
         self.described = described = tuple([self._described(value) for value in args])
         self.named = named = {name: self._described(value) for name, value in kwargs.items()}
         self._program = function.lower(*described, **named).program
@@ -74,9 +93,6 @@ class _Call:
         self._values = [self._arrays.get(id(value), value) for value in leaves[1]]
         self._refuse()
         self._invocation = self._invoked()
-        self._sources = {
-            k: _real(self._in_memory_order(leaf)) for k, leaf in enumerate(self._invocation.passed)
-        }
 
     def _in_memory_order(self, leaf: int) -> Any:
         """A value with its axes as the program has them: outermost in memory first."""
@@ -95,17 +111,25 @@ class _Call:
             raise UnsupportedError(
                 "a Dask array has chunks of unknown size", hint="call x.compute_chunk_sizes() before"
             )
-        kind = type(getattr(value, "_meta", None))
-        if kind is not np.ndarray:
-            raise UnsupportedError(
-                f"a Dask array has chunks that are {kind.__module__}.{kind.__qualname__}",
-                hint="pass one with chunks of NumPy: x.map_blocks(np.asarray)",
-            )
-        extents = [int(n) if n < 2 else f"n{int(n)}" for n in value.shape]
+        self._check_chunks(type(getattr(value, "_meta", None)))
+        is_any = self._is_of_any_extents
+        extents = [f"n{int(n)}" if is_any and n > 1 else int(n) for n in value.shape]
         made = spec(tuple(extents), value.dtype)
         self._arrays[id(made)] = value
         self._kept.append(made)
         return made
+
+    def _check_chunks(self, kind: type) -> None:
+        """Raise UnsupportedError where programs of this target do not take chunks of a class."""
+        if kind is np.ndarray or (is_cupy(kind) and self._function.target == "cuda"):
+            return
+        numpys = "pass one with chunks of NumPy: x.map_blocks(np.asarray)"
+        cupys = 'nt.jit(f, target="cuda") computes them on the device; or chunks of NumPy: x.map_blocks(cupy.asnumpy)'
+        raise UnsupportedError(
+            f"a Dask array has chunks that are {kind.__module__}.{kind.__qualname__}, "
+            f'and the function is for target "{self._function.target}"',
+            hint=cupys if is_cupy(kind) else numpys,
+        )
 
     @cached_property
     def _kept(self) -> list[Any]:
@@ -140,7 +164,8 @@ class _Call:
         names = {**invocation.names, **{k: self._values[k] for k in invocation.integers}}
         for guard in program.guards:
             if not guard.holds(names):
-                raise ShapeError(f"'{program.name}' is not for these extents: {guard.why or guard}")
+                error = _OfOtherExtents if self._is_of_any_extents else ShapeError
+                raise error(f"'{program.name}' is not for these extents: {guard.why or guard}")
         invocation.outputs = [changed(output, kind="array") for output in program.outputs]
         return invocation
 
@@ -191,7 +216,7 @@ class _Call:
         shapes: dict[int, tuple[int, ...]] = {}
         scalars: dict[int, Any] = {}
         for k, value in self._sources.items():
-            if is_dask(value) or isinstance(value, np.ndarray):
+            if is_dask(value) or isinstance(value, np.ndarray) or is_cupy(type(value)):
                 chunks[k] = getattr(value, "chunks", None) or tuple((n,) for n in value.shape)
                 shapes[k] = tuple(map(int, value.shape))
                 dtypes[k] = value.dtype
@@ -206,8 +231,10 @@ class _Call:
             dtypes[place] = PARTS.get(output.dtype, output.dtype)
             wanted.append(place)
         nests = lowered_copy(program.module, ("to-loops-for-chunks",), machine=self._function.machine)
-        planner = Planner(nests, program.name, chunks, shapes, dtypes, scalars, self._function.machine)
-        graph = _Graph({k: self._sources[k] for k in chunks}, planner.plan(wanted))
+        is_large = any(prod(shape) >= LARGEST_SMALL for shape in shapes.values())
+        target = ChunkTarget(self._function.target, self._function.machine, self._memory, is_large)
+        planner = Planner(nests, program.name, chunks, shapes, dtypes, scalars, target)
+        graph = _Graph({k: self._sources[k] for k in chunks}, planner.plan(wanted), self._memory)
         for step in planner.steps:
             graph.add(step)
         return planner, graph, wanted
@@ -218,19 +245,23 @@ class _Call:
         return {("input", k): arguments[leaf].name for k, leaf in enumerate(self._invocation.passed)}
 
 
+class _OfOtherExtents(ShapeError):
+    """A program for any extents is not for those of a call."""
+
+
 def _real(value: Any) -> Any:
     """A value as programs take it: complex numbers as real ones along an axis more, of 2."""
     dtype = getattr(value, "dtype", None)
     if dtype not in PARTS:
         return value
     if not is_dask(value):
-        return real_view(np.asarray(value))
+        return real_view(value if is_cupy(type(value)) else np.asarray(value))
     return value.map_blocks(
         real_view,
         dtype=PARTS[dtype],
         chunks=(*value.chunks, (2,)),
         new_axis=[value.ndim],
-        meta=np.empty((0,) * (value.ndim + 1), PARTS[dtype]),
+        meta=memory_of([value]).meta(value.ndim + 1, PARTS[dtype]),
     )
 
 
@@ -241,21 +272,28 @@ def _complex(array: Any, dtype: np.dtype) -> Any:
         dtype=dtype,
         chunks=array.chunks[:-1],
         drop_axis=[array.ndim - 1],
-        meta=np.empty((0,) * (array.ndim - 1), dtype),
+        meta=memory_of([array]).meta(array.ndim - 1, dtype),
     )
 
 
 class _Graph:
     """The tasks of the steps of a plan, as Dask arrays."""
 
-    def __init__(self, inputs: Mapping[int, Any], steps: Sequence[Step]):
-        da: Any = import_module("dask.array")
+    def __init__(self, inputs: Mapping[int, Any], steps: Sequence[Step], memory: Memory):
+        self._memory = memory
         self.arrays: dict[Place, Any] = {}
         self.readings = Readings(steps)
         for k, value in inputs.items():
-            if not is_dask(value):  # as it is now
-                value = da.from_array(value.copy(), chunks=-1)
-            self.arrays["input", k] = value
+            self.arrays["input", k] = value if is_dask(value) else self._as_it_is(value)
+
+    def _as_it_is(self, value: Any) -> Any:
+        """An array of the call as it is now, in the memory of the chunks."""
+        da: Any = import_module("dask.array")
+        array = da.from_array(value.copy(), chunks=-1, asarray=False)
+        if not self._memory.is_device or is_cupy(type(value)):
+            return array
+        meta = self._memory.meta(value.ndim, value.dtype)
+        return array.map_blocks(self._memory.taken, dtype=value.dtype, meta=meta)
 
     def array(self, place: Place) -> Any:
         return self.arrays[place]
@@ -278,13 +316,14 @@ class _Graph:
     def _output(self, layers: Any, name: str, k: int, count: int, chunks: Chunks, dtype: Any) -> Any:
         da: Any = import_module("dask.array")
         HighLevelGraph: Any = import_module("dask.highlevelgraph").HighLevelGraph
+        meta = self._memory.meta(len(chunks), dtype)
         if count == 1:
-            return da.Array(layers, name, chunks, dtype=dtype)
+            return da.Array(layers, name, chunks, meta=meta)
         one = f"{name}-{k}"
         indices = product(*(range(len(axis)) for axis in chunks))
         tasks = {(one, *index): (operator.getitem, (name, *index), k) for index in indices}
         graph = HighLevelGraph({**layers.layers, one: tasks}, {**layers.dependencies, one: {name}})
-        return da.Array(graph, one, chunks, dtype=dtype)
+        return da.Array(graph, one, chunks, meta=meta)
 
 
 class _Tasks:

@@ -33,7 +33,7 @@ from ....transforms.nest.producers.restrict import (
 from ...interface.errors import NestorError, UnsupportedError
 from ..specialise.stages import print_module
 from .boxes import BoxProgram, First, Linear, PartForm, Recipe
-from .chunk_program import ChunkProgram, chunk_program
+from .chunk_program import ChunkProgram, ChunkTarget, chunk_program
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -99,11 +99,11 @@ class Planner:
         shapes: Mapping[int, tuple[int, ...]],
         dtypes: Mapping[int, np.dtype],
         scalars: Mapping[int, Any],
-        machine: str | None = None,
+        target: ChunkTarget,
     ):
         self._module = module
         self._name = name
-        self._machine = machine
+        self._target = target
         self._function = _function(module, name)
         self._text, self._place = "", dict[Any, int]()
         self._look_again()
@@ -260,7 +260,7 @@ class Planner:
                 [place, *relative],
                 [shape] * count,
                 dtypes,
-                chunk_program(module, "combine", dict(enumerate(dtypes)), self._machine),
+                chunk_program(module, "combine", dict(enumerate(dtypes)), self._target),
                 is_read_twice=True,
             )
         except NestorError:
@@ -502,7 +502,7 @@ class Planner:
         from .combining import combining_module
 
         module, count = combining_module(update)
-        return chunk_program(module, "combine", {k: dtypes[k] for k in range(count)}, self._machine)
+        return chunk_program(module, "combine", {k: dtypes[k] for k in range(count)}, self._target)
 
     # ---- results ------------------------------------------------------------------------------------
 
@@ -760,7 +760,7 @@ class Planner:
             tuple(k for k, one in enumerate(sources) if one == self._source_of(part, carries))
             for part in parts
         )
-        program = chunk_program(module, self._name, results, self._machine)
+        program = chunk_program(module, self._name, results, self._target)
         return BoxProgram(program, tuple(arguments), forms, takes)
 
     def _form(self, part: Part, cut_of: Mapping[Word, tuple[int, int]], source: Place) -> PartForm:
