@@ -127,6 +127,7 @@ class Planner:
         from ....analysis.nest.values.relative_pairs import relative_pairs
         from ....dialects.nest import AccumulateOp
 
+        self._make_pairs_perfect()
         sums_of = dict(relative_pairs(self._function.body.block))
         for update in [op for op in self._function.walk() if isinstance(op, AccumulateOp)]:
             if update.parent is None:  # made relative to another one
@@ -275,6 +276,20 @@ class Planner:
         self.steps.append(step)
         self._look_again()
         return True
+
+    def _make_pairs_perfect(self) -> None:
+        """Let reductions along rows in several chunks, and the sums relative to them, be perfect nests."""
+        from ....analysis.nest.values.relative_pairs import relative_pairs, update_of
+        from ....transforms.nest.reductions.separate import make_perfect
+
+        block = self._function.body.block
+        perfect = set(relative_pairs(block))
+        for pair in relative_pairs(block, of_any_loops=True):
+            updates = [update_of(nest, of_any_loops=True) for nest in pair]
+            if pair not in perfect and all(one is not None and self._loops_to_cut(one) for one in updates):
+                for update in updates:
+                    make_perfect(update)  # pyright: ignore[reportArgumentType]
+                self._look_again()
 
     def _look_again(self) -> None:
         """The function has changed."""
