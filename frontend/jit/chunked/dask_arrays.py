@@ -30,7 +30,7 @@ from ...interface.spec import spec
 from ..call.invoke import Invocation
 from .boxes import SPLIT_EVERY, Recipe, combine_parts, compute_box, first_before, next_before, take_borders
 from .chunk_program import ChunkTarget
-from .detection import is_dask
+from .detection import is_dask, refuse_cycles
 from .facts import chunk_facts
 from .memory import Memory, is_cupy, memory_of
 from .plan import Chunks, Place, Planner, Step
@@ -67,6 +67,7 @@ class _Call:
                 f"'{function.__name__}' is for target \"interp\", which has no programs of chunks",
                 hint="nt.jit(f) without a target",
             )
+        refuse_cycles(args, kwargs)
         try:
             self._bind(args, kwargs)
         except _OfOtherExtents:

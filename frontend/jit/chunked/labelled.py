@@ -24,7 +24,7 @@ from ...interface.errors import NestorError, ShapeError, UnsupportedError
 from ...interface.spec import spec
 from ...interface.structures import with_items
 from ..specialise.stages import lowered_copy, print_module
-from .detection import is_dask, leaves
+from .detection import is_dask, leaves, refuse_cycles
 
 if TYPE_CHECKING:
     from ....analysis.nest.sets.chunking import AxisReach
@@ -51,7 +51,7 @@ def has_labels(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
 def without_labels(args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
     """The arguments of a call with the arrays of NumPy or Dask that DataArrays have.
 
-    Raises UnsupportedError for what is several arrays, and ShapeError for coordinates that differ."""
+    Raises UnsupportedError for what is several arrays or contains itself, and ShapeError for coordinates that differ."""
     return _Labels().call(args, kwargs)
 
 
@@ -75,6 +75,7 @@ class _Labels:
         """The array that the function gets and its DataArray, by the identity of the first."""
 
     def call(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
+        refuse_cycles(args, kwargs)
         plain = tuple([self._plain(one) for one in args]), {k: self._plain(v) for k, v in kwargs.items()}
         self._check_coordinates()
         return plain
