@@ -9,6 +9,7 @@ chunks are made in parts and combined; results are cut along axes that inputs in
 
 from __future__ import annotations
 
+import operator
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from xdsl.dialects.builtin import FunctionType, MemRefType, StridedLayoutAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, MemRefType, StridedLayoutAttr
 from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
@@ -57,6 +58,16 @@ Cut = dict[int, list[int]]
 MOST_KNOWN = 256
 _KNOWN: OrderedDict[Any, Any] = OrderedDict()
 """Restricted functions, by the text of the whole one and by what they are restricted to: calls make the same ones again."""
+
+_ARITHMETIC: dict[str, Callable[..., int]] = {
+    "arith.addi": operator.add,
+    "arith.subi": operator.sub,
+    "arith.muli": operator.mul,
+    "arith.maxsi": max,
+    "arith.minsi": min,
+    "arith.index_cast": int,
+}
+"""How extents are computed from others."""
 
 Place = tuple[str, int]
 """A source: an input ("input", number of the argument), a buffer of a reduction or of a running result ("reduction",
@@ -199,7 +210,7 @@ class Planner:
     def _add_reduction(self, update: AccumulateOp, loops: list[ForOp]) -> None:
         """Compute a reduction in parts, where it can be; where not, who needs it computes all of it."""
         try:
-            shape = self._shape_of_buffer(update.memrefs[0])
+            shape = self.shape_of_buffer(update.memrefs[0])
             axes = self._axes_of_partial(update, loops, shape)
             made = self._restricted_update(update, loops, list(axes))
             iterations = [self._iterations(made[1], k, loop) for k, loop in enumerate(loops)]
@@ -242,8 +253,8 @@ class Planner:
         try:
             pair = pair_in_parts(bases, sums)
             update, numbers = pair.base, [perfect_band(bases).index(loop) for loop in loops]
-            shape = self._shape_of_buffer(update.memrefs[0])
-            if self._shape_of_buffer(pair.total.memrefs[0]) != shape:
+            shape = self.shape_of_buffer(update.memrefs[0])
+            if self.shape_of_buffer(pair.total.memrefs[0]) != shape:
                 return False
             axes = self._axes_of_partial(update, loops, shape)
             made = self._restricted_relative(bases, sums, numbers, list(axes))
@@ -359,7 +370,7 @@ class Planner:
         if not self._moves_with(update, running.loop, is_read=True):
             return
         try:
-            shape = self._shape_of_buffer(store.memref)
+            shape = self.shape_of_buffer(store.memref)
             cut: dict[int, list[int]] = {}
             for axis in range(len(shape)):
                 _, restricted = self._restricted_running(running, [axis])
@@ -396,7 +407,7 @@ class Planner:
     def _totals(self, running: Running, ends: list[int]) -> Step:
         """What is before each chunk of a running result: first nothing, then the totals of the chunks before it."""
         update, loops = running.update, [running.loop]
-        shape = self._shape_of_buffer(update.memrefs[0])
+        shape = self.shape_of_buffer(update.memrefs[0])
         axes = self._axes_of_partial(update, loops, shape, is_read=True)
         dtypes = [_dtype(buffer) for buffer in update.memrefs]
         made = self._restricted_update(update, loops, list(axes), is_read=True)
@@ -455,7 +466,7 @@ class Planner:
             raise found
         return found
 
-    def _shape_of_buffer(self, buffer: Any) -> tuple[int, ...]:
+    def shape_of_buffer(self, buffer: Any) -> tuple[int, ...]:
         """The extents of a buffer, which are those of arguments."""
         from ....analysis.nest.values.extent_keys import extent_key
 
@@ -464,11 +475,29 @@ class Planner:
             key = extent_key(buffer, axis)
             extent = key if isinstance(key, int) else known.get(key)
             if extent is None:
-                raise UnsupportedError(
-                    f"the extents of a buffer of '{self._name}' are not those of arguments"
-                )
+                extent = self._computed_extent(buffer, axis, known)
             found.append(extent)
         return tuple(found)
+
+    def _computed_extent(self, buffer: Any, axis: int, known: Mapping[Any, int]) -> int:
+        """An extent that is computed from those of arguments (`n - 2`). Raises UnsupportedError for others."""
+        from ....analysis.nest.values.extent_keys import value_key
+        from ....dialects.nest import AllocOp
+
+        def number(value: Any) -> int:
+            key = value_key(value)
+            found = key if isinstance(key, int) else known.get(key)
+            if found is not None:
+                return found
+            compute = _ARITHMETIC.get(getattr(value.owner, "name", ""))
+            if compute is None:
+                raise UnsupportedError(f"only a run of '{self._name}' knows the extents of a buffer")
+            return compute(*map(number, value.owner.operands))
+
+        if not isinstance(buffer.owner, AllocOp):
+            raise UnsupportedError(f"the extents of a buffer of '{self._name}' are not those of arguments")
+        position = sum(extent == DYNAMIC_INDEX for extent in buffer.type.get_shape()[:axis])
+        return number(buffer.owner.sizes[position])
 
     def _made_by_a_reduction(self, place: int) -> Place | None:
         """The source that is a result, where the buffer that is reduced to is that of the result."""

@@ -38,7 +38,7 @@ starts from is set by a loop before, and what is computed for each row is comput
     }
 
 Before `nest-restrict`, by which sums along an axis in several chunks are made in parts. It is `nest-expand-buffer`, then
-`nest-distribute`, where these are legal; other reductions stay where they are.
+`nest-distribute`, where these are legal; other reductions stay where they are, and those of a step in the loop over steps.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ from ....analysis.nest.loop_structure import enclosing_loops, functions, is_insi
 from ....analysis.nest.sets.accesses import may_alias, root_of
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, YieldOp
 from ..loops.distribute import distribute, pieces_of, why_not_distribute
+from ..loops.unroll_steps import is_step
 from ..memory.expand_buffer import expand_buffers, why_not_expand_buffer
 
 
@@ -64,7 +65,7 @@ def separate_reductions(function: FuncOp) -> None:
     for update in [op for op in function.walk() if isinstance(op, AccumulateOp)]:
         while made := _makers_in_a_loop(update):
             loop = enclosing_loops(made[0])[-1]
-            if any(why_not_expand_buffer(alloc, loop, together=made) for alloc in made):
+            if is_step(loop) or any(why_not_expand_buffer(alloc, loop, together=made) for alloc in made):
                 break
             expand_buffers(made, loop)
         _make_nest(update)
