@@ -52,6 +52,7 @@ PASSES: dict[str, str] = {
     "nest-separate-reductions": "transforms.nest.reductions.separate:NestSeparateReductionsPass",
     "nest-loop-borders": "transforms.nest.loops.loop_borders:NestLoopBordersPass",
     "nest-unroll-steps": "transforms.nest.loops.unroll_steps:NestUnrollStepsPass",
+    "nest-split-steps": "transforms.nest.loops.split_steps:NestSplitStepsPass",
     "nest-split-buffers": "transforms.nest.memory.split_buffers:NestSplitBuffersPass",
     "nest-inline-once": "transforms.nest.producers.inline_once:NestInlineOncePass",
     "nest-restrict": "transforms.nest.producers.restrict:NestRestrictPass",

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp
 
-from ..cuda.host_plan import HostPlan
-from ..cuda.host_program import ErrorRecord
+from ..cuda.host_program import ErrorRecord, HostProgram
 from .device import SimDevice
 from .faults import Fault, SimulatorFault, unwritten_result
 from .memory import GuardedMemory
@@ -17,11 +15,13 @@ from .module import SimModule
 from .options import ORDERS, SimOptions, parse_options
 
 if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
     from .report import ProfileReport
 
 
 class SimEngine:
-    """A module of the gpu level, compiled for the CPU.
+    """A module of the gpu level, or what a host program keeps of one, compiled for the CPU.
 
     Call it with the arguments of the host function (arrays, then scalars, in their order; outputs are
     arrays too). The result says how the program ended; turning it into an exception is up to the caller.
@@ -31,13 +31,13 @@ class SimEngine:
 
     def __init__(
         self,
-        module: ModuleOp,
+        program: ModuleOp | HostProgram,
         function: str | None = None,
         options: SimOptions | None = None,
         outputs: int = 0,
     ):
         self.options = parse_options(None) if options is None else options
-        self.plan = HostPlan(module, function)
+        self.plan = program if isinstance(program, HostProgram) else _plan_of(program, function)
         self.module = SimModule(self.plan.cuda.source, **vars(self.options), places=self.plan.cuda.places)
         self.outputs = outputs
 
@@ -96,3 +96,9 @@ class SimEngine:
         from .profile import profile
 
         return profile(self.plan, *self._guarded(arguments))
+
+
+def _plan_of(module: ModuleOp, function: str | None) -> HostProgram:
+    from ..cuda.host_plan import HostPlan
+
+    return HostPlan(module, function)

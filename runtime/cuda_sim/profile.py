@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..cuda.host_plan import HostPlan
-from ..cuda.host_program import ErrorRecord
+from ..cuda.host_program import ErrorRecord, HostProgram
 from .device import SimDevice
 from .faults import Launch, lines_of_code
 from .memory import GuardedMemory, Region
@@ -30,7 +29,7 @@ _COUNTS = ("requests", "lanes", "cost", "ideal")
 
 
 def profile(
-    plan: HostPlan, memory: GuardedMemory, arguments: Sequence[Any]
+    plan: HostProgram, memory: GuardedMemory, arguments: Sequence[Any]
 ) -> tuple[ErrorRecord, ProfileReport]:
     """Run a program whose arguments are in `memory`; how it ended, and what it cost. Raises SimulatorFault."""
     module = SimModule(plan.cuda.source, mode="profile", places=plan.cuda.places)

@@ -11,7 +11,7 @@ from typing import Any
 import nestor as nt
 import numpy as np
 import pytest
-from nestor.frontend.interface.errors import NestorError
+from nestor.frontend.interface.errors import NestorError, ShapeError
 
 dask = pytest.importorskip("dask", reason="dask is not installed")
 da = pytest.importorskip("dask.array", reason="dask is not installed")
@@ -124,7 +124,9 @@ def chunks_of(extent: int, rng: random.Random) -> tuple[int, ...]:
 
 
 def judge(seed: int) -> str:
-    """What becomes of the function of a seed: `right`, or why it is refused. Raises where chunks give another value."""
+    """What becomes of the function of a seed: `right`, or why it is refused. Raises where chunks give another value.
+
+    What NumPy refuses for these extents (windows wider than the matrix) is refused for the whole and for chunks."""
     text, rng = Writer(seed).text(), random.Random(seed)
     name = f"<chunks {seed}>"
     linecache.cache[name] = (len(text), None, text.splitlines(True), name)
@@ -133,12 +135,19 @@ def judge(seed: int) -> str:
     x = np.random.default_rng(seed).standard_normal((rng.randint(4, 13), rng.randint(4, 9)))
     w = np.random.default_rng(seed).standard_normal(x.shape[1])
     f = nt.jit(space["f"])
+    rows, columns = (chunks_of(extent, rng) for extent in x.shape)
+    given = da.from_array(x, chunks=(rows, columns)), rng.choice((w, da.from_array(w, chunks=(columns,))))
+    try:
+        space["f"](x, w)
+    except ValueError:
+        for arguments in ((x, w), given):
+            with pytest.raises(ShapeError):
+                f(*arguments)
+        return "NumPy refuses it"
     wanted = f(x, w)
     wanted = wanted if isinstance(wanted, tuple) else (wanted,)
-    rows, columns = (chunks_of(extent, rng) for extent in x.shape)
-    given = rng.choice((w, da.from_array(w, chunks=(columns,))))
     try:
-        got = f(da.from_array(x, chunks=(rows, columns)), given)
+        got = f(*given)
     except NestorError as error:
         assert "internal error" not in str(error), f"seed {seed}: {error}\n{text}"
         return error.diagnostic.message.partition(":")[2].strip()

@@ -180,3 +180,19 @@ def test_a_list_that_contains_itself_is_refused_as_without_xarray():
     values.append(values)
     with pytest.raises(nt.UnsupportedError, match="that contains itself cannot be passed"):
         nt.jit(lambda v: v[0] + 1)(values)
+
+
+def test_structures_that_contain_themselves_are_refused():
+    x = xr.DataArray(np.ones(3), dims="t")
+    first = nt.jit(lambda items: items[0] * 2)
+    for value in (x, x.chunk(t=2), x.chunk(t=2).data):
+        items: list = [value]
+        items.append(items)
+        named: dict = {0: value, "own": {}}
+        named["own"]["again"] = named
+        for one in (items, named, (value, items)):
+            with pytest.raises(nt.UnsupportedError, match=r"(list|dict) that contains itself"):
+                first(one)
+            assert "that contains itself" in str(first.explain(one))
+        shared = [value]
+        np.testing.assert_array_equal(first([value, shared, shared]), 2 * np.ones(3))

@@ -62,8 +62,7 @@ class Array:
         return 2, self.number
 
     def __array_function__(self, function, _, args, kwargs):
-        plain = [a.host if isinstance(a, Array) else a for a in args]
-        return Array.of(function(*plain, **kwargs))
+        return Array.of(function(*map(_plain, args), **kwargs))
 
     device = property(lambda self: types.SimpleNamespace(id=self.number))
     shape = property(lambda self: self.host.shape)
@@ -86,8 +85,16 @@ class Array:
     def copy(self, order="C"):
         return Array.of(self.host.copy(order))
 
+    def astype(self, dtype, **options):
+        return Array.of(self.host.astype(dtype, **options))
+
+    def view(self, dtype):
+        return Array.of(self.host.view(dtype))
+
     def __getitem__(self, index):
-        return Array.of(np.asarray(self.host[index]))
+        made = Array.of(np.asarray(self.host[index]))
+        made.number = self.number
+        return made
 
     def __setitem__(self, index, value):
         assert not isinstance(value, np.ndarray), "CuPy takes no array of NumPy here"
@@ -110,6 +117,34 @@ class Array:
         assert out.flags.c_contiguous
         np.copyto(out, self.host)
         return out
+
+
+def _plain(value: Any) -> Any:
+    """An argument of a function of NumPy, which may be a list of arrays."""
+    if isinstance(value, list | tuple):
+        return type(value)(map(_plain, value))
+    return value.host if isinstance(value, Array) else value
+
+
+class Device:
+    """A device, which is the current one inside of `with`."""
+
+    def __init__(self, number: int | None = None):
+        self.id = MODULE.device if number is None else number
+        self._outside: list[int] = []
+
+    compute_capability = property(lambda self: MODULE.capability)
+
+    def synchronize(self) -> None:
+        MODULE.wait()
+
+    def __enter__(self):
+        self._outside.append(MODULE.device)
+        MODULE.device = self.id
+        return self
+
+    def __exit__(self, *_):
+        MODULE.device = self._outside.pop()
 
 
 class CUDARuntimeError(RuntimeError):
@@ -181,9 +216,7 @@ class Fake(types.ModuleType):
             driver=types.SimpleNamespace(CUDADriverError=CUDADriverError),
             memory=types.SimpleNamespace(OutOfMemoryError=OutOfMemoryError),
             function=types.SimpleNamespace(Module=Module),
-            Device=lambda number=0: types.SimpleNamespace(
-                compute_capability=self.capability, synchronize=self.wait
-            ),
+            Device=Device,
             Event=Event,
             get_elapsed_time=lambda start, end: (end.time - start.time) * 1e3,
             get_current_stream=lambda: types.SimpleNamespace(ptr=self.stream),

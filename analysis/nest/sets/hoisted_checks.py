@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from itertools import permutations
 
 from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
@@ -44,6 +45,9 @@ from .producers import substitute
 
 SLT, SGE, NE = 2, 5, 1
 """Predicates of arith.cmpi."""
+
+BOOLS = 8
+"""Bits of a bool in memory."""
 
 Places = Mapping[SSAValue, AffineList]
 """What stands for the variables of loops."""
@@ -241,6 +245,32 @@ def has_other_use(check: HoistedCheck, users: list[Operation]) -> bool:
         if any(cast not in users and _may_be_of(cast, check) for cast in casts):
             return True
     return False
+
+
+def is_kept_elsewhere(check: HoistedCheck) -> bool:
+    """Whether integers that are made of the elements after the check go to a buffer of the function: they may be indices
+    that are looked up from there."""
+    root = root_of(check.indices)
+    pending: list[Operation] = [use.operation for use in root.uses if isinstance(use.operation, LoadOp)]
+    seen = set(pending)
+    while pending:
+        op = pending.pop()
+        for user in [use.operation for result in op.results for use in result.uses]:
+            if isinstance(user, StoreOp | AccumulateOp):
+                buffers = [user.memref] if isinstance(user, StoreOp) else user.memrefs
+                values = [user.value] if isinstance(user, StoreOp) else user.values
+                written = [b for b, v in zip(buffers, values, strict=True) if v.owner is op]
+                if any(isinstance(one.owner, AllocOp) and _is_of_integers(one) for one in written):
+                    return True
+            elif not user.regions and not isinstance(user, LoadOp | IndexOp) and user not in seen:
+                seen.add(user)
+                pending.append(user)
+    return False
+
+
+def _is_of_integers(buffer: SSAValue) -> bool:
+    element = getattr(buffer.type, "element_type", None)
+    return isinstance(element, IndexType) or (isinstance(element, IntegerType) and element.width.data > BOOLS)
 
 
 def _may_be_of(cast: Operation, check: HoistedCheck) -> bool:

@@ -18,11 +18,13 @@ from ..loop_structure import perfect_band
 from .relative_terms import differences_in
 
 
-def relative_pairs(block: Block) -> Iterator[tuple[ForOp, ForOp]]:
-    """Reductions and the sums of functions of differences that follow them; none in two pairs."""
+def relative_pairs(block: Block, *, of_any_loops: bool = False) -> Iterator[tuple[ForOp, ForOp]]:
+    """Reductions and the sums of functions of differences that follow them; none in two pairs.
+
+    The loops around them are perfect ones, unless `of_any_loops`."""
     before: ForOp | None = None
     for nest in block.ops:
-        if not isinstance(nest, ForOp) or (update := _update_of(nest)) is None:
+        if not isinstance(nest, ForOp) or (update := update_of(nest, of_any_loops=of_any_loops)) is None:
             continue
         is_relative = (
             update.combiner.data == "add" and next(differences_in(update.values[0]), None) is not None
@@ -36,7 +38,7 @@ def relative_pairs(block: Block) -> Iterator[tuple[ForOp, ForOp]]:
 
 def is_extreme(nest: ForOp) -> bool:
     """Whether a nest of a pair reduces to a maximum or a minimum."""
-    update = _update_of(nest)
+    update = update_of(nest)
     return update is not None and update.combiner.data != "add"
 
 
@@ -45,7 +47,8 @@ def stores_beside(nest: ForOp) -> bool:
     return any(isinstance(op, StoreOp) for op in nest.walk())
 
 
-def _update_of(nest: ForOp) -> AccumulateOp | None:
+def update_of(nest: ForOp, *, of_any_loops: bool = False) -> AccumulateOp | None:
     """The only reduction of a nest."""
-    updates = [op for op in perfect_band(nest)[-1].body.block.ops if isinstance(op, AccumulateOp)]
+    ops = nest.walk() if of_any_loops else perfect_band(nest)[-1].body.block.ops
+    updates = [op for op in ops if isinstance(op, AccumulateOp)]
     return updates[0] if len(updates) == 1 else None

@@ -18,7 +18,7 @@ class CudaKernel:
     """Whether it is data: no function of Python is called."""
 
     def __init__(self, versions: Any, roles: Sequence[str]):
-        self._versions = versions
+        self.versions = versions
         self._roles = roles
 
     def __call__(self, arguments: Sequence[Any]) -> None:
@@ -27,7 +27,7 @@ class CudaKernel:
 
         cupy = load_cupy()
         transfer = Transfer(cupy, arguments, self._roles)
-        used, failure = self._versions.run(arguments, transfer.on_device)
+        used, failure = self.versions.run(arguments, transfer.on_device)
         transfer.back(used.device(cupy))
         if failure is not None:
             raise failure
@@ -41,7 +41,7 @@ class CudaKernel:
         """
         from ....runtime.cuda.launch_plan import VARIES, Described, plan_of
 
-        engine, _ = self._versions.of(arguments)
+        engine, _ = self.versions.of(arguments)
         described = [
             Described("", a.shape, a.strides, a.itemsize, a.data.ptr) if isinstance(a, cupy.ndarray) else a
             for a in arguments
@@ -54,24 +54,49 @@ class CudaKernel:
 
     def as_data(self) -> tuple[Any, list[dict[str, Any]], None]:
         """What makes it again beside machine code: the host function and what it launches, the checks."""
-        engine, sites = self._versions.first()
+        engine, sites = self.versions.first()
         arch, kernels = (engine.cubin.arch, engine.cubin.kernels) if engine.cuda else ("", ())
         return (engine.plan.as_data(), tuple(self._roles), arch, kernels), sites, None
 
     def machine_code(self) -> bytes:
         """The machine code of its kernels for the architecture of the device that compiled them."""
-        engine, _ = self._versions.first()
+        engine, _ = self.versions.first()
         return engine.cubin.image if engine.cuda else b""
+
+    def with_long_indices(self) -> CudaKernel:
+        """The same with indices of 64 bits for all calls."""
+        return CudaKernel(OneVersion(*self.versions.long()), self._roles)
+
+
+class OneVersion:
+    """A program that is compiled once, for indices of any size."""
+
+    def __init__(self, engine: Any, sites: list[dict[str, Any]]):
+        self._version = engine, sites
+
+    def first(self) -> tuple[Any, list[dict[str, Any]]]:
+        """The engine, and its checks."""
+        return self._version
+
+    def of(self, arguments: Sequence[Any]) -> tuple[Any, list[dict[str, Any]]]:
+        """The engine for arguments, and its checks."""
+        return self._version
+
+    def run(self, arguments: Sequence[Any], on_device: Sequence[Any]) -> tuple[Any, BaseException | None]:
+        """Run on arguments; the engine that did, and the failed check."""
+        engine, sites = self._version
+        record = engine(*on_device)
+        return engine, kernel_error(sites, *record) if record[0] else None
 
 
 class KeptVersions:
-    """A program from the disk with indices of 32 bits; `make_other` compiles what was not kept."""
+    """A program from the disk with indices of 32 bits; `make_other` gives the kernel with longer ones, compiled or kept."""
 
-    def __init__(self, engine: Any, sites: list[dict[str, Any]], make_other: Callable[[], CudaKernel]):
+    def __init__(self, engine: Any, sites: list[dict[str, Any]], make_other: Callable[[], Any]):
         self.small = engine
         self._sites = sites
         self._make_other = make_other
-        self._other: CudaKernel | None = None
+        self._other: Any = None
 
     def first(self) -> tuple[Any, list[dict[str, Any]]]:
         """The one with indices of 32 bits."""
@@ -85,7 +110,7 @@ class KeptVersions:
             return self.first()
         if self._other is None:
             self._other = self._make_other()
-        return self._other._versions.of(arguments)
+        return self._other.versions.of(arguments)
 
     def run(self, arguments: Sequence[Any], on_device: Sequence[Any]) -> tuple[Any, BaseException | None]:
         """Run on arguments; the engine that did, and the failed check."""
@@ -94,10 +119,16 @@ class KeptVersions:
         return engine, kernel_error(sites, *record) if record[0] else None
 
 
+def kept_versions(engine: Any, sites: list[dict[str, Any]], make_other: Callable[[], Any] | None) -> Any:
+    """The versions of a kept program. `make_other` gives the kernel with longer indices; None: these are the longest."""
+    return OneVersion(engine, sites) if make_other is None else KeptVersions(engine, sites, make_other)
+
+
 def load_cuda(
-    forms: Any, sites: list[dict[str, Any]], code: bytes, make_other: Callable[[], CudaKernel]
+    forms: Any, sites: list[dict[str, Any]], code: bytes, make_other: Callable[[], Any] | None
 ) -> CudaKernel:
-    """The kernel that `as_data` and `machine_code` describe. Raises NestorError where no device answers."""
+    """The kernel that `as_data` and `machine_code` describe; `make_other` gives the one with longer indices, where there are
+    longer ones. Raises NestorError where no device answers."""
     from ....runtime.cuda.engine import CudaEngine, load_cupy
     from ....runtime.cuda.host_program import HostProgram
     from ....runtime.cuda.nvrtc import Cubin
@@ -105,7 +136,7 @@ def load_cuda(
     load_cupy()
     plan, roles, arch, kernels = forms
     engine = CudaEngine(HostProgram(*plan), kept=Cubin(code, arch, kernels))
-    return CudaKernel(KeptVersions(engine, sites, make_other), roles)
+    return CudaKernel(kept_versions(engine, sites, make_other), roles)
 
 
 def without_elements(values: Sequence[Any]) -> list[Any]:

@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from ....runtime.pool import POOL
 from ...interface.errors import DTypeError, ShapeError
 from .chunk_program import ChunkProgram
+from .memory import Memory
 
 LEAST_ELEMENTS = 1 << 15
 """Boxes of fewer elements are computed as one piece: a call costs as much as what is gained."""
@@ -103,7 +103,7 @@ class BoxProgram:
     takes: tuple[tuple[int, ...], ...]
     """The numbers of what there is of the source that each part is of: boxes may need several parts of one."""
 
-    def run(self, box: Ends, sources: Sequence[Source], results: Sequence[np.ndarray]) -> None:
+    def run(self, box: Ends, sources: Sequence[Source], results: Sequence[Any]) -> None:
         """Compute the results of a box."""
         where = [part.where(box) for part in self.parts]
         numbers = [self._number(one, box, where) for one in self.arguments]
@@ -139,17 +139,20 @@ class Borders(dict):
 class Source:
     """What there is of a source: the arrays between these indices along each axis, in order of their places."""
 
-    def __init__(self, form: PartForm, chunks: Sequence[Sequence[Chunk]], blocks: Iterator[Any]):
+    def __init__(
+        self, form: PartForm, chunks: Sequence[Sequence[Chunk]], blocks: Iterator[Any], memory: Memory
+    ):
         self.form = form
+        self._memory = memory
         self.segments = [[(begin + first, begin + last) for begin, first, last in one] for one in chunks]
-        self._arrays: dict[tuple[int, ...], np.ndarray] = {}
+        self._arrays: dict[tuple[int, ...], Any] = {}
         for place in product(*(range(len(one)) for one in chunks)):
             block = next(blocks)
             if isinstance(block, Borders):
                 block = block[tuple(one[k][1:] for one, k in zip(chunks, place, strict=True))]
-            self._arrays[place] = self._checked(np.asarray(block), place)
+            self._arrays[place] = self._checked(memory.taken(block), place)
 
-    def _checked(self, array: np.ndarray, place: tuple[int, ...]) -> np.ndarray:
+    def _checked(self, array: Any, place: tuple[int, ...]) -> Any:
         """The array. Raises ShapeError and DTypeError where it is not what its Dask array says: machine code would read
         beside it."""
         shape = tuple(one[k][1] - one[k][0] for one, k in zip(self.segments, place, strict=True))
@@ -172,16 +175,16 @@ class Source:
             for segments, (low, high) in zip(self.segments, where, strict=True)
         )
 
-    def part(self, where: Ends) -> np.ndarray:
+    def part(self, where: Ends) -> Any:
         """The elements between these indices: where they are, or, from several arrays, put together."""
         if any(low >= high for low, high in where):
             shape = [max(high - low, 0) for low, high in where]
-            whole = np.empty([max(extent, 1) for extent in shape], self.form.dtype)
+            whole = self._memory.empty([max(extent, 1) for extent in shape], np.dtype(self.form.dtype))
             return whole[tuple(map(slice, shape))]  # an array made without elements has no strides
         chosen = [overlaps(one, *ends) for one, ends in zip(self.segments, where, strict=True)]
         if all(len(one) == 1 for one in chosen):
             return self._arrays[tuple(one[0][0] for one in chosen)][*(one[0][1] for one in chosen), ...]
-        made = POOL.empty(tuple(high - low for low, high in where), np.dtype(self.form.dtype))
+        made = self._memory.empty([high - low for low, high in where], np.dtype(self.form.dtype))
         for pieces in product(*chosen):
             source = self._arrays[tuple(k for k, _, _ in pieces)]
             made[tuple(to for _, _, to in pieces)] = source[tuple(of for _, of, _ in pieces)]
@@ -240,7 +243,15 @@ class Recipe:
     def compute(self, index: Sequence[int], blocks: Sequence[Any]) -> Any:
         """The results of a box: an array, or a tuple. `blocks` are the chunks that it needs, or slices of them, in the order
         of `chunks_along`: source by source, the last axis first."""
-        box, given = self.box(index), iter(blocks)
+        with self.memory.on(blocks):
+            return self._computed(self.box(index), iter(blocks))
+
+    @property
+    def memory(self) -> Memory:
+        """Where chunks and results are."""
+        return self.any_box.program.memory
+
+    def _computed(self, box: Ends, given: Iterator[Any]) -> Any:
         sources = []
         for k, form in enumerate(self.any_box.parts):
             ends = self.sources[k]
@@ -248,7 +259,7 @@ class Recipe:
                 [(ends[axis][chunk], first, last) for chunk, first, last in self.chunks_along(k, axis, box)]
                 for axis in range(len(form.shape))
             ]
-            sources.append(Source(form, chunks, given))
+            sources.append(Source(form, chunks, given, self.memory))
         middle = self._middle(box, sources)
         if self.axes and None in self.axes:
             return self._reduced(box, middle, sources)
@@ -273,8 +284,8 @@ class Recipe:
     def _program(self, is_middle: bool) -> BoxProgram:
         return self.inner if is_middle and self.inner is not None else self.any_box
 
-    def _empty(self, box: Ends) -> list[np.ndarray]:
-        return [POOL.empty(self._shape(k, box), dtype) for k, dtype in enumerate(self.dtypes)]
+    def _empty(self, box: Ends) -> list[Any]:
+        return [self.memory.empty(self._shape(k, box), dtype) for k, dtype in enumerate(self.dtypes)]
 
     def _shape(self, k: int, box: Ends) -> tuple[int, ...]:
         extents = list(self.shapes[k])
@@ -289,7 +300,7 @@ class Recipe:
         piece: Ends,
         box: Ends,
         sources: Sequence[Source],
-        results: Sequence[np.ndarray],
+        results: Sequence[Any],
     ) -> None:
         """Compute a piece of a box, into its place in the results."""
         views = []
@@ -314,8 +325,8 @@ class Recipe:
         return partials[0] if len(partials) == 1 else self.combine.combined(partials)  # pyright: ignore
 
     def _few_iterations(self, piece: Ends) -> list[Ends]:
-        """A piece of iterations in parts of which caches keep what they read, where it is read twice."""
-        if not self.is_read_twice or self.combine is None:
+        """A piece of iterations in parts of which caches of a CPU keep what they read, where it is read twice."""
+        if not self.is_read_twice or self.combine is None or self.memory.is_device:
             return [piece]
         reads = [
             prod(high - low for low, high in form.where(piece)) * np.dtype(form.dtype).itemsize

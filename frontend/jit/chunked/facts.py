@@ -126,8 +126,14 @@ def chunk_lines(facts: dict[str, Any]) -> list[str]:
         else:
             done = f"{verb} {makes}{origin} in {_counts(one['chunks'])}"
         reads = [f"{part['name']}[{part['part']}] ({written(part['bytes'])})" for part in one["reads"]]
+        times = one.get("times", 1)
+        phase = f"phase {one['phase']}"
+        if times > 1:
+            last, every = one["phase"] + (times - 1) * one["every"], one["every"]
+            between = "to" if every == 1 else f"and every {every}th to"
+            phase = f"phases {one['phase']} {between} {last}, each"
         lines.append(
-            f"phase {one['phase']}: {_number(one['tasks'], 'task')} {done}; reads {', '.join(reads) or 'nothing'}"
+            f"{phase}: {_number(one['tasks'], 'task')} {done}; reads {', '.join(reads) or 'nothing'}"
         )
     programs = [program for step in facts["steps"] for program in step["programs"]]
     size = sum(program["code_bytes"] for program in programs)

@@ -24,7 +24,7 @@ from ...interface.errors import NestorError, ShapeError, UnsupportedError
 from ...interface.spec import spec
 from ...interface.structures import with_items
 from ..specialise.stages import lowered_copy, print_module
-from .detection import leaves
+from .detection import is_dask, leaves, refuse_cycles
 
 if TYPE_CHECKING:
     from ....analysis.nest.sets.chunking import AxisReach
@@ -51,7 +51,7 @@ def has_labels(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
 def without_labels(args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
     """The arguments of a call with the arrays of NumPy or Dask that DataArrays have.
 
-    Raises UnsupportedError for what is several arrays, and ShapeError for coordinates that differ."""
+    Raises UnsupportedError for what is several arrays or contains itself, and ShapeError for coordinates that differ."""
     return _Labels().call(args, kwargs)
 
 
@@ -75,6 +75,7 @@ class _Labels:
         """The array that the function gets and its DataArray, by the identity of the first."""
 
     def call(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
+        refuse_cycles(args, kwargs)
         plain = tuple([self._plain(one) for one in args]), {k: self._plain(v) for k, v in kwargs.items()}
         self._check_coordinates()
         return plain
@@ -83,7 +84,7 @@ class _Labels:
         if isinstance(value, self._xarray.DataArray):
             data = value.variable.data
             if id(data) in self._arrays and self._arrays[id(data)][1] is not value:
-                data = data.view() if isinstance(data, np.ndarray) else data.map_blocks(np.asarray)
+                data = data.map_blocks(_itself, meta=data._meta) if is_dask(data) else data.view()
             self._arrays[id(data)] = data, value
             return data
         if isinstance(value, self._xarray.Dataset):
@@ -219,6 +220,11 @@ class _Labels:
     def _name(self) -> Any:
         names = {array.name for _, array in self._arrays.values()}
         return names.pop() if len(names) == 1 else None
+
+
+def _itself(block: Any) -> Any:
+    """A chunk, for another Dask array of the same chunks."""
+    return block
 
 
 def _labels_of(reach: tuple[str, int], extent: int, size: int) -> slice | None:

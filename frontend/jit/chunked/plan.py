@@ -9,6 +9,7 @@ chunks are made in parts and combined; results are cut along axes that inputs in
 
 from __future__ import annotations
 
+import operator
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from xdsl.dialects.builtin import FunctionType, MemRefType, StridedLayoutAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, MemRefType, StridedLayoutAttr
 from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
@@ -33,7 +34,7 @@ from ....transforms.nest.producers.restrict import (
 from ...interface.errors import NestorError, UnsupportedError
 from ..specialise.stages import print_module
 from .boxes import BoxProgram, First, Linear, PartForm, Recipe
-from .chunk_program import ChunkProgram, chunk_program
+from .chunk_program import ChunkProgram, ChunkTarget, chunk_program
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -57,6 +58,16 @@ Cut = dict[int, list[int]]
 MOST_KNOWN = 256
 _KNOWN: OrderedDict[Any, Any] = OrderedDict()
 """Restricted functions, by the text of the whole one and by what they are restricted to: calls make the same ones again."""
+
+_ARITHMETIC: dict[str, Callable[..., int]] = {
+    "arith.addi": operator.add,
+    "arith.subi": operator.sub,
+    "arith.muli": operator.mul,
+    "arith.maxsi": max,
+    "arith.minsi": min,
+    "arith.index_cast": int,
+}
+"""How extents are computed from others."""
 
 Place = tuple[str, int]
 """A source: an input ("input", number of the argument), a buffer of a reduction or of a running result ("reduction",
@@ -99,11 +110,11 @@ class Planner:
         shapes: Mapping[int, tuple[int, ...]],
         dtypes: Mapping[int, np.dtype],
         scalars: Mapping[int, Any],
-        machine: str | None = None,
+        target: ChunkTarget,
     ):
         self._module = module
         self._name = name
-        self._machine = machine
+        self._target = target
         self._function = _function(module, name)
         self._text, self._place = "", dict[Any, int]()
         self._look_again()
@@ -127,6 +138,7 @@ class Planner:
         from ....analysis.nest.values.relative_pairs import relative_pairs
         from ....dialects.nest import AccumulateOp
 
+        self._make_pairs_perfect()
         sums_of = dict(relative_pairs(self._function.body.block))
         for update in [op for op in self._function.walk() if isinstance(op, AccumulateOp)]:
             if update.parent is None:  # made relative to another one
@@ -198,7 +210,7 @@ class Planner:
     def _add_reduction(self, update: AccumulateOp, loops: list[ForOp]) -> None:
         """Compute a reduction in parts, where it can be; where not, who needs it computes all of it."""
         try:
-            shape = self._shape_of_buffer(update.memrefs[0])
+            shape = self.shape_of_buffer(update.memrefs[0])
             axes = self._axes_of_partial(update, loops, shape)
             made = self._restricted_update(update, loops, list(axes))
             iterations = [self._iterations(made[1], k, loop) for k, loop in enumerate(loops)]
@@ -241,8 +253,8 @@ class Planner:
         try:
             pair = pair_in_parts(bases, sums)
             update, numbers = pair.base, [perfect_band(bases).index(loop) for loop in loops]
-            shape = self._shape_of_buffer(update.memrefs[0])
-            if self._shape_of_buffer(pair.total.memrefs[0]) != shape:
+            shape = self.shape_of_buffer(update.memrefs[0])
+            if self.shape_of_buffer(pair.total.memrefs[0]) != shape:
                 return False
             axes = self._axes_of_partial(update, loops, shape)
             made = self._restricted_relative(bases, sums, numbers, list(axes))
@@ -260,7 +272,7 @@ class Planner:
                 [place, *relative],
                 [shape] * count,
                 dtypes,
-                chunk_program(module, "combine", dict(enumerate(dtypes)), self._machine),
+                chunk_program(module, "combine", dict(enumerate(dtypes)), self._target),
                 is_read_twice=True,
             )
         except NestorError:
@@ -275,6 +287,20 @@ class Planner:
         self.steps.append(step)
         self._look_again()
         return True
+
+    def _make_pairs_perfect(self) -> None:
+        """Let reductions along rows in several chunks, and the sums relative to them, be perfect nests."""
+        from ....analysis.nest.values.relative_pairs import relative_pairs, update_of
+        from ....transforms.nest.reductions.separate import make_perfect
+
+        block = self._function.body.block
+        perfect = set(relative_pairs(block))
+        for pair in relative_pairs(block, of_any_loops=True):
+            updates = [update_of(nest, of_any_loops=True) for nest in pair]
+            if pair not in perfect and all(one is not None and self._loops_to_cut(one) for one in updates):
+                for update in updates:
+                    make_perfect(update)  # pyright: ignore[reportArgumentType]
+                self._look_again()
 
     def _look_again(self) -> None:
         """The function has changed."""
@@ -344,7 +370,7 @@ class Planner:
         if not self._moves_with(update, running.loop, is_read=True):
             return
         try:
-            shape = self._shape_of_buffer(store.memref)
+            shape = self.shape_of_buffer(store.memref)
             cut: dict[int, list[int]] = {}
             for axis in range(len(shape)):
                 _, restricted = self._restricted_running(running, [axis])
@@ -381,7 +407,7 @@ class Planner:
     def _totals(self, running: Running, ends: list[int]) -> Step:
         """What is before each chunk of a running result: first nothing, then the totals of the chunks before it."""
         update, loops = running.update, [running.loop]
-        shape = self._shape_of_buffer(update.memrefs[0])
+        shape = self.shape_of_buffer(update.memrefs[0])
         axes = self._axes_of_partial(update, loops, shape, is_read=True)
         dtypes = [_dtype(buffer) for buffer in update.memrefs]
         made = self._restricted_update(update, loops, list(axes), is_read=True)
@@ -440,7 +466,7 @@ class Planner:
             raise found
         return found
 
-    def _shape_of_buffer(self, buffer: Any) -> tuple[int, ...]:
+    def shape_of_buffer(self, buffer: Any) -> tuple[int, ...]:
         """The extents of a buffer, which are those of arguments."""
         from ....analysis.nest.values.extent_keys import extent_key
 
@@ -449,11 +475,29 @@ class Planner:
             key = extent_key(buffer, axis)
             extent = key if isinstance(key, int) else known.get(key)
             if extent is None:
-                raise UnsupportedError(
-                    f"the extents of a buffer of '{self._name}' are not those of arguments"
-                )
+                extent = self._computed_extent(buffer, axis, known)
             found.append(extent)
         return tuple(found)
+
+    def _computed_extent(self, buffer: Any, axis: int, known: Mapping[Any, int]) -> int:
+        """An extent that is computed from those of arguments (`n - 2`). Raises UnsupportedError for others."""
+        from ....analysis.nest.values.extent_keys import value_key
+        from ....dialects.nest import AllocOp
+
+        def number(value: Any) -> int:
+            key = value_key(value)
+            found = key if isinstance(key, int) else known.get(key)
+            if found is not None:
+                return found
+            compute = _ARITHMETIC.get(getattr(value.owner, "name", ""))
+            if compute is None:
+                raise UnsupportedError(f"only a run of '{self._name}' knows the extents of a buffer")
+            return compute(*map(number, value.owner.operands))
+
+        if not isinstance(buffer.owner, AllocOp):
+            raise UnsupportedError(f"the extents of a buffer of '{self._name}' are not those of arguments")
+        position = sum(extent == DYNAMIC_INDEX for extent in buffer.type.get_shape()[:axis])
+        return number(buffer.owner.sizes[position])
 
     def _made_by_a_reduction(self, place: int) -> Place | None:
         """The source that is a result, where the buffer that is reduced to is that of the result."""
@@ -502,7 +546,7 @@ class Planner:
         from .combining import combining_module
 
         module, count = combining_module(update)
-        return chunk_program(module, "combine", {k: dtypes[k] for k in range(count)}, self._machine)
+        return chunk_program(module, "combine", {k: dtypes[k] for k in range(count)}, self._target)
 
     # ---- results ------------------------------------------------------------------------------------
 
@@ -760,7 +804,7 @@ class Planner:
             tuple(k for k, one in enumerate(sources) if one == self._source_of(part, carries))
             for part in parts
         )
-        program = chunk_program(module, self._name, results, self._machine)
+        program = chunk_program(module, self._name, results, self._target)
         return BoxProgram(program, tuple(arguments), forms, takes)
 
     def _form(self, part: Part, cut_of: Mapping[Word, tuple[int, int]], source: Place) -> PartForm:

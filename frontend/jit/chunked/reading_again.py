@@ -18,12 +18,13 @@ from typing import Any
 import numpy as np
 
 from .chunk_program import ChunkProgram
+from .memory import is_cupy
 from .plan import Place, Step
 
 HELD = "128 MiB"
 """What is held of a source between two phases, where the configuration of Dask does not say it (`nestor.held`)."""
 
-REPEATABLE = frozenset({"builtins", "numpy", "_operator", "dask", "nestor", "xarray", "zarr", "h5py"})
+REPEATABLE = frozenset({"builtins", "numpy", "_operator", "dask", "nestor", "cupy", "xarray", "zarr", "h5py"})
 """Packages of functions that give the same numbers again: Dask gives random numbers with their seeds."""
 
 COMBINE_CHUNKS = ("dask.array.reductions.", "dask.array.linalg.")
@@ -200,7 +201,9 @@ def why_not_again(array: Any) -> str | None:
 
 
 def _is_in_memory(layer: Any) -> bool:
-    return all(type(value) is np.ndarray or _is_future(value) for value in _values(layer))
+    return all(
+        type(value) is np.ndarray or is_cupy(type(value)) or _is_future(value) for value in _values(layer)
+    )
 
 
 def _is_future(value: Any) -> bool:

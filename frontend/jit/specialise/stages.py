@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from io import StringIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ....dialects.attributes import NT_MUTATED, NT_WRITES_ARG, OWN_SCHEDULES, SITES
+from ....dialects.attributes import NT_MUTATED, NT_WRITES_ARG, OWN_SCHEDULES, ROLE, SITES
 from ...interface.errors import UnsupportedError
 from ...values.exceptions import registered
 from ..call.cpu_kernel import CpuKernel, FrozenDescription
@@ -343,19 +343,14 @@ def _build_simulated(
     """A simulator with the options in `text`; with those of the environment without any."""
     from ....runtime.cuda_sim.engine import SimEngine
     from ....runtime.cuda_sim.options import parse_options
+    from ..call.simulated_kernel import SimulatedKernel
 
     options = parse_options(text)
     versions = _Versions(
         (module, name, schedule, machine),
         lambda lowered, outputs: SimEngine(lowered, name, options, outputs),
     )
-
-    def kernel(arguments: Sequence[Any]) -> None:
-        _, failure = versions.run(arguments, arguments)
-        if failure is not None:
-            raise failure
-
-    return kernel, versions.small
+    return SimulatedKernel(versions), versions.small
 
 
 def _build_cuda(
@@ -405,6 +400,10 @@ class _Versions:
         """The one with indices of 32 bits."""
         return self._version("cuda-small")
 
+    def long(self) -> tuple[Any, list[dict[str, Any]]]:
+        """The one with indices of 64 bits."""
+        return self._version("cuda")
+
     def _version(self, pipeline: str) -> tuple[Any, list[dict[str, Any]]]:
         found = self._made.get(pipeline)
         if found is None:
@@ -419,15 +418,23 @@ class _Versions:
 
 
 def _roles(function: Any) -> list[str]:
-    """What becomes of each argument of the kernel: `in`, `inout`, or `out` for a result, which come last."""
+    """What becomes of each argument of the kernel: `in`, `inout`, or `out` for a result, which come last at the nt level.
+
+    At the nest level arguments say it themselves."""
     attributes = function.arg_attrs.data if function.arg_attrs is not None else [None] * len(function.args)
-    roles = ["inout" if a is not None and NT_MUTATED in a.data else "in" for a in attributes]
+    roles = [_role({} if one is None else one.data) for one in attributes]
     results = (
         function.res_attrs.data
         if function.res_attrs is not None
         else [None] * len(function.function_type.outputs)
     )
     return roles + ["out" for r in results if r is None or NT_WRITES_ARG not in r.data]
+
+
+def _role(attributes: Mapping[str, Any]) -> str:
+    if ROLE in attributes:
+        return attributes[ROLE].data
+    return "inout" if NT_MUTATED in attributes else "in"
 
 
 _BUILDERS: dict[str, Callable[[ModuleOp, str, Schedule, str | None], tuple[Kernel, Any]]] = {

@@ -48,7 +48,9 @@ that kernels run in parallel, and what comes after waits for it; one that says n
 are counted (`np.arange(n)`) are no longer looked up.
 
 With `in-order` the check is a `nest.index`, at which the nest stops: for a CPU, where what is computed in chunks checks what
-it looks up and nothing more; which of several fails first is left open. Checks that stay are left as they were.
+it looks up and nothing more; which of several fails first is left open. An index that no nest looks up is then not checked:
+those who look it up check it themselves (an earlier check said the same), or what it was looked up for is not computed.
+Checks that stay are left as they were.
 """
 
 from __future__ import annotations
@@ -73,6 +75,7 @@ from ....analysis.nest.sets.hoisted_checks import (
     has_other_use,
     hoisted_check,
     is_after,
+    is_kept_elsewhere,
     lookups,
     places_of,
     same,
@@ -172,7 +175,7 @@ def why_not_sink_check(check: HoistedCheck, function: FuncOp, in_order: bool = F
     users = lookups(check, function)
     if has_other_use(check, users):
         return "they are used in another way as well"
-    if in_order and users:
+    if in_order and (users or not is_kept_elsewhere(check)):
         return None
     first = next((user for user in users if _covers(user, check, function)), None)
     if first is None:

@@ -265,7 +265,7 @@ def _check_form(
 
 def _axes_of(update: AccumulateOp, band: list[ForOp]) -> dict[SSAValue, int]:
     """The variables of the band that are indices of a reduction, each of a loop over all of an axis, and the axes."""
-    loops = {loop.iv: loop for loop in band[1:]}
+    loops = {loop.iv: loop for loop in band}
     type_ = update.memrefs[0].type
     assert isinstance(type_, MemRefType)
     axes: dict[SSAValue, int] = {}
@@ -276,9 +276,7 @@ def _axes_of(update: AccumulateOp, band: list[ForOp]) -> dict[SSAValue, int]:
             continue
         loop = loops.pop(value, None) if value is not None else None
         if loop is None or not _is_along(loop, update.memrefs[0], axis):
-            raise NoForm(
-                "an index of a reduction is not that of an inner loop over all of its elements", update
-            )
+            raise NoForm("an index of a reduction is not that of a loop over all of its elements", update)
         axes[loop.iv] = axis
     return axes
 

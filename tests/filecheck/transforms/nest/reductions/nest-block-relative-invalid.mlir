@@ -118,7 +118,7 @@ func.func @unlike(%x: memref<12x3xf32>, %mean: f32, %s: memref<3xf32>, %q: memre
 
 // The last column has no terms, and no mean.
 func.func @fewer(%x: memref<12x3xf32>, %mean: f32, %s: memref<4xf32>, %q: memref<4xf32>) {
-  // expected-error @below {{an index of a reduction is not that of an inner loop over all of its elements}}
+  // expected-error @below {{an index of a reduction is not that of a loop over all of its elements}}
   nest.for "i" %i = 0 to 12 {
     nest.for "j" %j = 0 to 3 {
       %a = nest.load %x[%i, %j] : memref<12x3xf32>
