@@ -124,6 +124,7 @@ def test_without_the_tool_it_says_so(monkeypatch, capsys):
     assert "pip install nvidia-cuda-nvdisasm" in capsys.readouterr().err
 
 
+@NEEDS_TOOLS
 def test_a_row_that_does_not_exist(capsys):
     with pytest.raises(SystemExit):
         bench.main(["--rows", "f17"])
