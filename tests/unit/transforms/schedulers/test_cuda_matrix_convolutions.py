@@ -35,6 +35,7 @@ CASES = {
 }
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize("name", CASES)
 def test_one_kernel_multiplies_by_tensor_cores(name):
     """No kernel writes a padded image, or windows; what uses the sums is in the same one."""
@@ -50,13 +51,13 @@ def test_asynchronous_copies_write_the_border():
     assert re.search(r"nt_copy_async16\([^;]*&x\[[^;]*\? 16 : 0\);", text)
 
 
-@pytest.mark.one_of(31)
+@pytest.mark.one_of(100)
 @pytest.mark.parametrize("seed", range(300))
 def test_random_convolutions(seed):
     check(drawn(seed), seed, ORDERS if seed % 7 == 1 else ORDERS[seed % 3 :][:1])
 
 
-@pytest.mark.one_of(20)
+@pytest.mark.one_of(60)
 @pytest.mark.parametrize("seed", range(60))
 def test_random_gradients(seed):
     case = replace(drawn(seed, largest=11), layout="NCHW", has_bias=False, dynamic="static")
@@ -130,13 +131,16 @@ LARGE = {
 @pytest.mark.skipif(
     nvrtc.available() is None, reason="no CUDA compiler (pip install 'nvidia-cuda-nvrtc==13.0.*')"
 )
+@pytest.mark.one_of(4)
 @pytest.mark.parametrize("name", LARGE)
 def test_large_tiles_stay_in_registers(name):
     case = LARGE[name]
     arrays = [np.zeros(a.shape, a.dtype) for a in case.operands(0)]
     text = nt.jit(case.program(), target="cuda-sim", **case.options()).lower(*arrays).as_text("cuda")
     assert text.count("__global__") == 1
-    assert "for (int n = 0; n < 4; n++) {\n          nt_mma_m16n8k" in text, "16 instructions for 8 fragments"
+    assert re.search(r"for \(int n = 0; n < [48]; n\+\+\) \{\n +nt_mma_m16n8k", text), (
+        "16 instructions for 8 fragments, or more"
+    )
     for arch in ("sm_80", "sm_90", "sm_100"):
         (kernel,) = nvrtc.compile_cubin(text, arch).kernels
         assert kernel.spill_stores <= (32 if case.layout == "NCHW" else 0), arch
