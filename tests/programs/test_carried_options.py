@@ -100,6 +100,7 @@ OF_FUNCTIONS = {
 SLICED = {"vmap": {0: 1, -1: -1}, "grad of vmap": {0: 1, -1: -1}}
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize("name", OPTIONS)
 @pytest.mark.parametrize("way", OF_FUNCTIONS)
 def test_functions_of_a_function_have_its_options(way, name):

@@ -145,6 +145,7 @@ TARGETS = [
 ]
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_what_runs_is_what_the_references_compute(function, target):
@@ -171,6 +172,7 @@ def test_extents_that_are_not_known_and_empty_arrays():
         assert one(np.zeros(shape)).shape == shape
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "i8", "u1", "i2", "c8", "c16", "?"])
 def test_types_of_operands_in_one_text(dtype):
     text = "__global__ void first(const NT_T0 *x, int m, int n, NT_R0 *y, int p, int q) {"
