@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 TESTS = Path(__file__).parent
-PARTS = 5
+PARTS = 4
 ROOMS = ("unit", "programs", "schedules", "fuzz")
 LIT_RESULTS = "NESTOR_LIT_RESULTS"
 UNTIL = "NESTOR_SLOW_UNTIL"
@@ -29,14 +29,14 @@ NO_TESTS = 5
 
 
 def parts(turn: int | None = None) -> list[list[Path]]:
-    """The files of each part: whole programs, and every fifth of the others; in each turn from another fifth on."""
+    """The files of each part: whole programs, and every so many-th of the others; in each turn from another of these on."""
     whole = sorted((TESTS / "programs" / "whole").glob("test_*.py"))
     rest = sorted(path for room in ROOMS for path in (TESTS / room).rglob("test_*.py") if path not in whole)
-    fifths = [rest[k::PARTS] for k in range(PARTS)]
+    shares = [rest[k::PARTS] for k in range(PARTS)]
     if turn is None:
-        return [[*whole, *fifths[0]], *fifths[1:]]
+        return [[*whole, *shares[0]], *shares[1:]]
     start = turn % PARTS
-    return [whole, *fifths[start:], *fifths[:start]]
+    return [whole, *shares[start:], *shares[:start]]
 
 
 def left_out(chosen: list[list[Path]], without: str) -> list[list[Path]]:
