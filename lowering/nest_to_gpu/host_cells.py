@@ -11,7 +11,7 @@ number. A result of rank 0 that is used several times is one as well: it goes to
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from xdsl.dialects import func, memref, scf
 from xdsl.dialects.builtin import MemRefType, StringAttr
@@ -29,11 +29,11 @@ NO_INDICES = AffineList(())
 def take_cells(function: func.FuncOp) -> set[SSAValue]:
     """The buffers of rank 0 that only the host writes, by what it knows. It reads them before launches that need them."""
     block = function.body.block
-    cells: set[SSAValue] = {op.memref for op in _hosts_operations(block) if isinstance(op, AllocOp)}
-    cells |= {argument for argument in block.args if _is_result(function, argument)}
-    while others := {cell for cell in cells if not _are_hosts(cell, cells)}:
-        cells -= others
-    cells = {cell if isinstance(cell.owner, Operation) else _temporary(cell, block) for cell in cells}
+    cells: list[SSAValue] = [argument for argument in block.args if _is_result(function, argument)]
+    cells += [op.memref for op in _hosts_operations(block) if isinstance(op, AllocOp)]
+    while (kept := [cell for cell in cells if _are_hosts(cell, cells)]) != cells:
+        cells = kept
+    cells = [cell if isinstance(cell.owner, Operation) else _temporary(cell, block) for cell in cells]
     for cell in cells:
         for load in [use.operation for use in cell.uses if isinstance(use.operation, LoadOp)]:
             launched = _launched_with(load)
@@ -41,7 +41,7 @@ def take_cells(function: func.FuncOp) -> set[SSAValue]:
                 assert launched.parent is not None
                 load.detach()
                 launched.parent.insert_op_before(load, launched)
-    return cells
+    return set(cells)
 
 
 def _temporary(result: SSAValue, block: Block) -> SSAValue:
@@ -59,7 +59,7 @@ def _temporary(result: SSAValue, block: Block) -> SSAValue:
     return cell.memref
 
 
-def _are_hosts(buffer: SSAValue, cells: set[SSAValue]) -> bool:
+def _are_hosts(buffer: SSAValue, cells: Sequence[SSAValue]) -> bool:
     """Whether the host does all that is done with a buffer, and knows what it stores; it knows what is in `cells`."""
     type_ = buffer.type
     if not isinstance(type_, MemRefType) or type_.get_num_dims() or declared_space(type_) is not None:
@@ -116,7 +116,7 @@ def _launched_with(op: Operation) -> Operation:
     return found
 
 
-def _is_known(value: SSAValue, cells: set[SSAValue]) -> bool:
+def _is_known(value: SSAValue, cells: Sequence[SSAValue]) -> bool:
     """Whether the host knows a value: it depends on no element but those of `cells`."""
     pending, seen = [value], set[Operation]()
     while pending:
