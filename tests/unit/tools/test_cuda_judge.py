@@ -98,7 +98,7 @@ def test_mlir_lowers_tensor_cores_and_asynchronous_copies_to_nvvm():
     lowered = mlir_opt(stream.getvalue(), TO_NVVM.replace("convert-gpu", "convert-nvgpu-to-nvvm,convert-gpu"))
     for word in (
         "nvvm.cp.async.shared.global",
-        "nvvm.cp.async.wait.group 1",
+        "nvvm.cp.async.wait.group",
         "nvvm.ldmatrix",
         "nvvm.mma.sync",
     ):
