@@ -52,6 +52,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 
+from ....analysis.nest.buffers import declared_space
 from ....analysis.nest.kernels.loop_marks import refuse_marked
 from ....analysis.nest.loop_structure import sole_inner_loop, trip_count
 from ....analysis.nest.sets.accesses import is_defined_outside
@@ -259,14 +260,21 @@ def _divide(outer: ForOp, inner: ForOp, divided: _Divided) -> ForOp:
 
 
 def _contiguous_accesses(outer: ForOp, inner: ForOp) -> list[LoadOp | StoreOp | AccumulateOp]:
-    """The accesses that need no division: those that `_why_not_use` has nothing against, of loops that count from 0."""
+    """The accesses that need no division: those that `_why_not_use` has nothing against, of loops that count from 0.
+
+    Of tiles in shared memory, and of what a thread keeps, a kernel makes no views."""
     if any(loop.lower.constants() != (0,) or loop.step_value != 1 for loop in (outer, inner)):
         return []
     if len(outer.upper) != 1 or len(inner.upper) != 1 or outer.iv in inner.upper.operands:
         return []
     uses = {use.operation for loop in (outer, inner) for use in loop.iv.uses}
     accesses = [op for op in inner.walk() if isinstance(op, LoadOp | StoreOp | AccumulateOp) and op in uses]
+    accesses = [op for op in accesses if not any(map(_is_of_kernel, op.operands))]
     return [op for op in accesses if _why_not_use(outer, inner, op, sums=True) is None]
+
+
+def _is_of_kernel(value: SSAValue) -> bool:
+    return isinstance(value.type, MemRefType) and declared_space(value.type) is not None
 
 
 def _merge(outer: ForOp, inner: ForOp) -> ForOp:
