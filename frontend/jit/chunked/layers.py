@@ -20,7 +20,7 @@ from .chunk_program import ChunkTarget
 from .detection import is_dask
 from .facts import chunk_facts
 from .graph import Graph
-from .plan import Place, Planner, Step
+from .plan import Place, Planner, Step, dtype_in, function_of
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -113,7 +113,7 @@ class Layers:
     def _results(self, module: ModuleOp, arrays: Mapping[int, Any], wanted: Sequence[int]) -> dict[int, Any]:
         from ....transforms.nest.loops.split_steps import step_loop
 
-        is_split = step_loop(_function(module, self._name), MOST_WRITTEN_OUT) is not None
+        is_split = step_loop(function_of(module, self._name), MOST_WRITTEN_OUT) is not None
         whole = _copied(module) if is_split else None
         planner = self._planner(module, arrays, {})
         planner.plan(wanted)
@@ -259,7 +259,7 @@ class Layers:
                     if (shape := buffers[b]) is None:
                         raise UnsupportedError(f"only a run of '{self._name}' knows the extents of a buffer")
                     shapes.setdefault(argument, shape)
-                    dtypes.setdefault(argument, _dtype(stage.function.args[argument]))
+                    dtypes.setdefault(argument, dtype_in(stage.function.args[argument]))
                     if places is stage.takes:
                         chunks.setdefault(argument, tuple((n,) for n in shape))
         return Planner(module, self._name, chunks, shapes, dtypes, {**self._scalars, **scalars}, self._target)
@@ -315,7 +315,7 @@ def _reads(steps: Sequence[Step], carried: set[int]) -> float:
 def _split(module: ModuleOp, name: str) -> SplitLoop:
     from ....transforms.nest.loops.split_steps import SplitLoop, step_loop
 
-    function = _function(module, name)
+    function = function_of(module, name)
     loop = step_loop(function, MOST_WRITTEN_OUT)
     assert loop is not None
     return SplitLoop(function, loop)
@@ -336,18 +336,6 @@ def _copied(module: ModuleOp) -> ModuleOp:
     return copy
 
 
-def _function(module: ModuleOp, name: str) -> Any:
-    from ....analysis.nest.loop_structure import functions
-
-    return next(one for one in functions(module) if one.sym_name.data == name)
-
-
-def _dtype(buffer: Any) -> np.dtype:
-    from ....runtime.scalar_eval import dtype_of
-
-    return dtype_of(buffer.type.element_type)
-
-
 def step_counts(program: Any) -> set[str]:
     """The names of the integers of a program that are numbers of steps."""
     from xdsl.dialects import scf
@@ -359,7 +347,7 @@ def step_counts(program: Any) -> set[str]:
     arguments = [one for one in program.arguments if one.kind not in ("static", "same")]
     if not any(one.kind == "int" for one in arguments):
         return set()
-    function = _function(program.module, program.name)
+    function = function_of(program.module, program.name)
     found: set[str] = set()
     for value, argument in zip(function.args, arguments, strict=True):
         pending = [value] if argument.kind == "int" else []

@@ -115,7 +115,7 @@ class Planner:
         self._module = module
         self._name = name
         self._target = target
-        self._function = _function(module, name)
+        self._function = function_of(module, name)
         self._text, self._place = "", dict[Any, int]()
         self._look_again()
         self._chunks: dict[Place, Chunks] = {("input", k): one for k, one in chunks.items()}
@@ -217,7 +217,7 @@ class Planner:
         except NestorError:
             return
         places = self._places_for("reduction", update)
-        dtypes = [_dtype(buffer) for buffer in update.memrefs]
+        dtypes = [dtype_in(buffer) for buffer in update.memrefs]
         words = [("partial loop", 0, k) for k in range(len(loops))] + [("partial", 0, axis) for axis in axes]
         cuts = [*iterations, *axes.values()]
         outs = sorted(_places_of(made[1], "partial"))
@@ -314,7 +314,7 @@ class Planner:
 
         def make() -> Made:
             module, copy_of = self._copied()
-            function = _function(module, self._name)
+            function = function_of(module, self._name)
             given = [copy_of[op] for op in self._given]
             nests = copy_of[bases], copy_of[sums]
             made = restrict_relative(function, *nests, loops, axes, given, inside=inside)
@@ -352,7 +352,7 @@ class Planner:
     ) -> Made:
         def make() -> Made:
             module, copy_of = self._copied()
-            function = _function(module, self._name)
+            function = function_of(module, self._name)
             given = [copy_of[op] for op in self._given]
             copies = [copy_of[loop] for loop in loops]
             made = restrict_update(
@@ -396,20 +396,20 @@ class Planner:
             list(cut),
             [place],
             [shape],
-            [_dtype(store.memref)],
+            [dtype_in(store.memref)],
             carries=totals.makes,
         )
         self._given.append(store)
         self.steps.append(step)
         self._chunks[place], self._shapes[place] = step.chunks(0), shape
-        self._dtypes[place] = _dtype(store.memref)
+        self._dtypes[place] = dtype_in(store.memref)
 
     def _totals(self, running: Running, ends: list[int]) -> Step:
         """What is before each chunk of a running result: first nothing, then the totals of the chunks before it."""
         update, loops = running.update, [running.loop]
         shape = self.shape_of_buffer(update.memrefs[0])
         axes = self._axes_of_partial(update, loops, shape, is_read=True)
-        dtypes = [_dtype(buffer) for buffer in update.memrefs]
+        dtypes = [dtype_in(buffer) for buffer in update.memrefs]
         made = self._restricted_update(update, loops, list(axes), is_read=True)
         outs = sorted(_places_of(made[1], "partial"))
         places = self._places_for("total", update)
@@ -431,7 +431,7 @@ class Planner:
 
         def make() -> Made:
             module, copy_of = self._copied()
-            function = _function(module, self._name)
+            function = function_of(module, self._name)
             given = [copy_of[op] for op in self._given]
             update, loop, store = (copy_of[op] for op in (running.update, running.loop, running.store))
             one = Running(update, loop, store, running.axis)
@@ -652,7 +652,7 @@ class Planner:
     def _restricted(self, places: Sequence[int], axes: Sequence[int], *, inside: bool = False) -> Made:
         def make() -> Made:
             module, copy_of = self._copied()
-            function = _function(module, self._name)
+            function = function_of(module, self._name)
             given = [copy_of[op] for op in self._given]
             results = [function.args[place] for place in places]
             made = restrict(function, results, axes, given, inside=inside)
@@ -845,7 +845,8 @@ class Planner:
         return module, dict(zip(self._module.walk(), module.walk(), strict=True))
 
 
-def _function(module: ModuleOp, name: str) -> FuncOp:
+def function_of(module: ModuleOp, name: str) -> FuncOp:
+    """The function of a module that is called so."""
     from ....analysis.nest.loop_structure import functions
 
     return next(f for f in functions(module) if f.sym_name.data == name)
@@ -860,7 +861,8 @@ def _rank(update: AccumulateOp) -> int:
     return update.memrefs[0].type.get_num_dims()  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def _dtype(buffer: Any) -> np.dtype:
+def dtype_in(buffer: Any) -> np.dtype:
+    """The dtype of the elements of a buffer."""
     return _dtype_of(buffer.type.element_type)
 
 

@@ -26,7 +26,6 @@ from typing import NamedTuple
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import Float32Type, i32
-from xdsl.ir import SSAValue
 
 from ....analysis.machine import STATIC_SHARED_BYTES, Gpu
 from ....analysis.nest.kernels.matrix_tiles import Form, form_of, may_round
@@ -45,7 +44,7 @@ from ..patterns.tiles import pattern_in
 from .contractions import as_product, nest_of
 from .image_tiles import ContractionTiling, ImageTiling, pixel_parts
 from .sum_tiles import SumTile, make_perfect, neighbours_of, parts
-from .tensor_cores import SIZES, STAGES, STEPS, Tiles, tiles_for
+from .tensor_cores import SIZES, STAGES, STEPS, Tiles, narrow_factor, tiles_for
 
 SQUARE = next(tiles for tiles in reversed(SIZES) if tiles.rows == tiles.columns)
 """The smallest tile whose copies are shared out evenly among its threads, whatever a step has."""
@@ -102,16 +101,11 @@ def _form_in(found: Contraction) -> Form | None:
     assert isinstance(product, arith.MulfOp | arith.MuliOp)
     if product.result.type not in (Float32Type(), i32):
         return None
-    narrow = [_narrow(value) for value in product.operands]
+    narrow = [narrow_factor(value) for value in product.operands]
     form = form_of(narrow[0].type)
     if form is None or narrow[0].type != narrow[1].type or not may_round(found.sums, form):
         return None
     return form
-
-
-def _narrow(value: SSAValue) -> SSAValue:
-    cast = value.owner
-    return cast.operands[0] if isinstance(cast, arith.ExtFOp | arith.ExtSIOp) else value
 
 
 # ---- as a product -----------------------------------------------------------------------------------

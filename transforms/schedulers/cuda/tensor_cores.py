@@ -269,7 +269,7 @@ def _form_of(product: Product) -> Form | None:
         i32,
     ):
         return None
-    narrow = [_narrow(value) for value in factors.operands]
+    narrow = [narrow_factor(value) for value in factors.operands]
     if narrow[0].type != narrow[1].type or (form := form_of(narrow[0].type)) is None:
         return None
     if not may_round(product.sums, form):
@@ -282,7 +282,7 @@ def _form_of(product: Product) -> Form | None:
     return form if is_known else None
 
 
-def _narrow(value: SSAValue) -> SSAValue:
+def narrow_factor(value: SSAValue) -> SSAValue:
     """What a factor was before it was made wider."""
     cast = value.owner
     return cast.operands[0] if isinstance(cast, arith.ExtFOp | arith.ExtSIOp) else value
