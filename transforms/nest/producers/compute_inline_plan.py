@@ -133,6 +133,8 @@ def plan_inline(buffer: AllocOp | SSAValue, duplicate: Duplicate) -> Plan:
     if (odd := odd_ancestor(store, nest)) is not None or (odd := _branch_around(store, nest)) is not None:
         raise _refusal(alloc, "its store does not run in every iteration", [(odd, "it is inside of this")])
     loops = [loop for loop in enclosing_loops(store) if is_inside(loop, nest)]
+    if part is not None and not loops:  # a register, which is read between them or after both
+        raise _several_writes(uses)
     values = [store.value] if part is None else [store.value, part.value]
     plan = Plan(uses, store, nest, loops, _steps(alloc, values, nest), part)
     _check_indices(plan)
@@ -159,13 +161,17 @@ def _stores(uses: Uses) -> tuple[StoreOp, StoreOp | None]:
     stores = [op for op in writes if isinstance(op, StoreOp)]
     store, *others = stores
     if len(stores) != len(writes) or not _is_part(store, others):
-        notes = [(op, "this statement writes it") for op in writes]
-        raise _refusal(uses.alloc, f"{len(writes)} statements write it", notes)
+        raise _several_writes(uses)
     if store.where is not None or store.mask is not None:
         raise _refusal(
             uses.alloc, "its store has a domain, outside of which elements are not written", [(store, "here")]
         )
     return store, others[0] if others else None
+
+
+def _several_writes(uses: Uses):
+    notes = [(op, "this statement writes it") for op in uses.writes]
+    return _refusal(uses.alloc, f"{len(uses.writes)} statements write it", notes)
 
 
 def _is_part(store: StoreOp, others: Sequence[StoreOp]) -> bool:

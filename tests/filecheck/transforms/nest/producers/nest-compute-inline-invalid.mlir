@@ -564,3 +564,22 @@ func.func @read_where_written(%x: memref<16xf32>, %y: memref<18xf32>) {
   }
   func.return
 }
+
+// -----
+
+// A register in a loop, which is set again in some iterations: what it holds is the value of either statement.
+func.func @register(%x: memref<16xf32>, %y: memref<18xf32>) {
+  %zero = arith.constant 0.0 : f32
+  nest.for "i" %i = 0 to 18 {
+    // expected-error @below {{cannot inline the buffer "t": 2 statements write it}}
+    %t = nest.alloc "t" : memref<f32>
+    // expected-note @below {{this statement writes it}}
+    nest.store "t" %zero, %t[] : memref<f32>
+    %a = nest.load %x[%i - 1] : memref<16xf32>
+    // expected-note @below {{this statement writes it}}
+    nest.store "t" %a, %t[] where (%i >= 1, %i < 17) : memref<f32>
+    %p = nest.load %t[] : memref<f32>
+    nest.store "y" %p, %y[%i] : memref<18xf32>
+  }
+  func.return
+}
