@@ -12,14 +12,15 @@ import gc
 import threading
 import traceback
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..dialects.attributes import CUSTOM_CALL
-from ..lowering.abi.custom_call_names import ARGUMENTS, ELEMENTS, INPUTS, NUMPY, TARGET
+from ..dialects.custom_call_names import ARGUMENTS, ELEMENTS, INPUTS, NUMPY, TARGET
 from .numpy_calls import FILL, NUMPY_CALLS
 from .real_parts import PARTS
 
@@ -77,28 +78,43 @@ def take_error(file: str | None, line: int) -> BaseException:
 # ---- running ----------------------------------------------------------------------------------------
 
 
+Form = tuple[str, str, int, dict[str, Any], tuple[str, ...], tuple[int, ...]]
+"""A declared function as plain data, which other processes have too: its symbol, the name of what is called, how many of its
+buffers are operands, the arguments beside these, and the dtype and the rank of each buffer."""
+
+
+def form_of(declared: FuncOp) -> Form:
+    """What a declaration says."""
+    from xdsl.dialects.builtin import MemRefType
+
+    from ..dialects.nt.types import TO_NAME
+
+    facts: Any = declared.attributes[CUSTOM_CALL]
+    return (
+        declared.sym_name.data,
+        facts.data[TARGET].data,
+        facts.data[INPUTS].value.data,
+        {key: python_value(value) for key, value in facts.data[ARGUMENTS].data.items()},
+        tuple([TO_NAME[element] for element in facts.data[ELEMENTS].data]),
+        tuple([t.get_num_dims() for t in declared.function_type.inputs.data if isinstance(t, MemRefType)]),
+    )
+
+
 class Call:
     """A declared function: how operands become arrays, which function runs, where its results go."""
 
-    def __init__(self, declared: FuncOp):
-        from xdsl.dialects.builtin import MemRefType
-
-        facts: Any = declared.attributes[CUSTOM_CALL]
-        self.target: str = facts.data[TARGET].data
-        self.inputs: int = facts.data[INPUTS].value.data
-        self.arguments = {key: python_value(value) for key, value in facts.data[ARGUMENTS].data.items()}
+    def __init__(self, form: Form):
+        _, self.target, self.inputs, arguments, elements, self.ranks = form
+        self.arguments = dict(arguments)
         self.kinds: Sequence[str] = self.arguments.get("kinds", ())
         """How a function of the user is given its operands."""
         self.several: bool = self.arguments.get("several", False)
         """Whether it returns a tuple of results."""
         self.selected: Sequence[int] = self.arguments.pop("selected", ())
         """Operands of NumPy of which a mask selects; the masks are the last operands."""
-        elements = facts.data[ELEMENTS].data
         self.operands = [_Element.of(element, True) for element in elements[: self.inputs]]
         self.outputs = [_Element.of(element, False) for element in elements[self.inputs :]]
         self.sizes = [one.size for one in (*self.operands, *self.outputs)]
-        types = declared.function_type.inputs.data
-        self.ranks = [t.get_num_dims() for t in types if isinstance(t, MemRefType)]
         self.slots = sum(1 + 2 * rank for rank in self.ranks)
         self.is_numpy = self.target.startswith(NUMPY)
         self._seen: tuple[bytes, list[np.ndarray], list[np.ndarray]] | None = None
@@ -233,11 +249,10 @@ class _Element:
         return PARTS.get(self.dtype, self.dtype).itemsize
 
     @staticmethod
-    def of(element: Any, read_only: bool) -> _Element:
-        from ..dialects.nt.types import TO_NAME
-
-        # "bfloat16" is known once ml_dtypes, whose type it is, has been imported.
-        dtype = np.dtype(TO_NAME[element])
+    def of(element: str, read_only: bool) -> _Element:
+        if element == "bfloat16":
+            import_module("ml_dtypes")  # whose type it is
+        dtype = np.dtype(element)
         return _Element(dtype, read_only, f"<i{dtype.itemsize}" if dtype.kind == "V" else dtype.str)
 
 
@@ -318,17 +333,27 @@ _ANSWERS: dict[str, Any] = {}
 
 def call_of(declared: FuncOp) -> Call:
     """The call that a declared function is."""
-    return Call(declared)
+    return Call(form_of(declared))
 
 
-def provide(module: ModuleOp) -> None:
-    """Be ready to answer the calls of a module: its symbols say all that is to be known."""
-    from ..lowering.nest_common.custom_calls import declarations, is_code
+def forms_of(module: ModuleOp) -> tuple[Form, ...]:
+    """The functions that a module calls and Python answers."""
+    from ..analysis.nest.calls import declarations
+    from ..lowering.nest_common.custom_calls import is_code
 
-    for declared in declarations(module):
-        name = declared.sym_name.data
-        if name not in _ANSWERS and not is_code(declared):
-            _ANSWERS[name] = _CALLBACK(Call(declared).from_slots)
+    return tuple([form_of(declared) for declared in declarations(module) if not is_code(declared)])
+
+
+def are_numpy(forms: Iterable[Form]) -> bool:
+    """Whether all that is called is NumPy's, which every process has."""
+    return all(target in NUMPY_CALLS for _, target, *_ in forms)
+
+
+def provide(forms: Iterable[Form]) -> None:
+    """Be ready to answer these calls: their symbols say all that is to be known."""
+    for form in forms:
+        if form[0] not in _ANSWERS:
+            _ANSWERS[form[0]] = _CALLBACK(Call(form).from_slots)
 
 
 def addresses() -> dict[str, int]:

@@ -27,9 +27,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, SSAValue
 
+from ...dialects.custom_call_names import CUDA, LANGUAGE
 from ...dialects.diagnostic import NestorError
 from ...dialects.nt import CustomCallOp
-from ...lowering.abi.custom_call_names import CUDA, LANGUAGE
 from ...lowering.nest_common.custom_calls import as_any_layout, call_of, declaration
 from ...runtime.numpy_calls import NUMPY_CALLS
 from ..interface.argument_types import memory_axes

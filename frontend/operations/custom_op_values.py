@@ -22,11 +22,11 @@ from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Block, Region
 
 from ...dialects.attributes import NT_NATIVE
+from ...dialects.custom_call_names import BLOCK, CUDA, ENTRY, GRID, LANGUAGE, PURE, SOURCE
+from ...dialects.custom_call_names import ELEMENTWISE as ELEMENTWISE_CODE
 from ...dialects.diagnostic import NestorError
 from ...dialects.nt import CompositeOp, StopGradientOp, YieldOp
 from ...dialects.nt.derivative_ops import is_differentiable
-from ...lowering.abi.custom_call_names import BLOCK, CUDA, ENTRY, GRID, LANGUAGE, PURE, SOURCE
-from ...lowering.abi.custom_call_names import ELEMENTWISE as ELEMENTWISE_CODE
 from ...runtime.custom_calls import name_of
 from ..frame.frame import Frame
 from ..frame.recursion import call

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any, NamedTuple
 
-from ..abi.custom_call_names import BLOCK, CUDA, ELEMENTWISE, ENTRY, GRID, SOURCE
+from ...dialects.custom_call_names import BLOCK, CUDA, ELEMENTWISE, ENTRY, GRID, SOURCE
 from ..abi.kernel_signature import KernelParameter, KernelSignature, OwnText
 from ..nest_common.own_code import Declared, Operand
 

@@ -36,11 +36,12 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...analysis.nest.calls import declarations, declared_by, facts_of, target_of
 from ...dialects.attributes import CUSTOM_CALL, KIND
+from ...dialects.custom_call_names import ARGUMENTS, CUDA, ELEMENTS, INPUTS, LANGUAGE, NUMPY, TARGET
 from ...dialects.nt import CustomCallOp
 from ...dialects.nt.ops import element_of
 from ...dialects.remarks import warn
-from ..abi.custom_call_names import ARGUMENTS, CUDA, ELEMENTS, INPUTS, LANGUAGE, NUMPY, TARGET
 
 if TYPE_CHECKING:
     from ..nt_to_nest.convert import Conversion
@@ -95,26 +96,15 @@ def declare(module: ModuleOp, function: func.FuncOp) -> None:
         module.body.block.insert_op_before(function, first)
 
 
-def declarations(module: ModuleOp) -> list[func.FuncOp]:
-    """The functions of `module` that the runtime answers."""
-    return [
-        op for op in module.body.block.ops if isinstance(op, func.FuncOp) and CUSTOM_CALL in op.attributes
-    ]
-
-
 def is_code(function: func.FuncOp) -> bool:
     """Whether the program itself has a declared function, as code of the user's."""
-    facts = function.attributes[CUSTOM_CALL]
-    assert isinstance(facts, DictionaryAttr)
-    arguments = facts.data[ARGUMENTS]
+    arguments = facts_of(function)[ARGUMENTS]
     return isinstance(arguments, DictionaryAttr) and LANGUAGE in arguments.data
 
 
 def is_kernel(function: func.FuncOp) -> bool:
     """Whether GPUs run a declared function, as a kernel of the user's."""
-    facts = function.attributes[CUSTOM_CALL]
-    assert isinstance(facts, DictionaryAttr)
-    arguments = facts.data[ARGUMENTS]
+    arguments = facts_of(function)[ARGUMENTS]
     return isinstance(arguments, DictionaryAttr) and CUDA in arguments.data
 
 
@@ -123,37 +113,9 @@ def called(op: Operation) -> bool:
     return isinstance(op, func.CallOp) and op.attributes.get(KIND) == StringAttr(CALL_ERROR)
 
 
-def declared_by(call: func.CallOp) -> func.FuncOp:
-    """The declaration of what is called."""
-    module: Operation = call
-    while (parent := module.parent_op()) is not None:
-        module = parent
-    assert isinstance(module, ModuleOp)
-    name = call.callee.string_value()
-    return next(one for one in declarations(module) if one.sym_name.data == name)
-
-
 def launches(op: Operation) -> bool:
     """Whether `op` is a call that GPUs answer by a kernel of the user's."""
     return isinstance(op, func.CallOp) and called(op) and is_kernel(declared_by(op))
-
-
-def written_by(call: func.CallOp) -> Sequence[SSAValue]:
-    """The buffers that a call of a declared function fills: those of its results."""
-    facts = declared_by(call).attributes[CUSTOM_CALL]
-    assert isinstance(facts, DictionaryAttr)
-    inputs = facts.data[INPUTS]
-    assert isinstance(inputs, IntegerAttr)
-    return call.arguments[inputs.value.data :]
-
-
-def target_of(function: func.FuncOp) -> str:
-    """The name of the function that a declaration stands for."""
-    facts = function.attributes[CUSTOM_CALL]
-    assert isinstance(facts, DictionaryAttr)
-    target = facts.data[TARGET]
-    assert isinstance(target, StringAttr)
-    return target.data
 
 
 def convert_call(c: Conversion, op: CustomCallOp) -> None:

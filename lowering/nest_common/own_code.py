@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...dialects.attributes import CUSTOM_CALL
+from ...dialects.custom_call_names import ARGUMENTS, ELEMENTS, INPUTS, KINDS
 from ...dialects.nt.types import TO_NAME
-from ..abi.custom_call_names import ARGUMENTS, ELEMENTS, INPUTS, KINDS
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ArrayAttr

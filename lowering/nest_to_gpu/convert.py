@@ -38,6 +38,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Block, Region
 from xdsl.passes import ModulePass
 
+from ...analysis.nest.calls import declared_by, target_of
 from ...analysis.nest.check_sites import check_sites, site_table
 from ...analysis.nest.kernels.loop_marks import call_for_effect
 from ...dialects.attributes import INDEX_BITS, SITES
@@ -45,7 +46,7 @@ from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.ext import gpu as gpu_ext
 from ..abi.handed_over import HAND_OVER
 from ..abi.print_calls import PRINT_CALLS
-from ..nest_common.custom_calls import called, declared_by, is_code, is_kernel, target_of
+from ..nest_common.custom_calls import called, is_code, is_kernel
 from ..nest_common.index_arithmetic import IndexBuilder
 from ..nest_to_scf.convert import prepend, set_arguments
 from .host import HostBody

@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...analysis.nest.buffers import declared_space
+from ...analysis.nest.calls import filled_by
 from ...analysis.nest.check_sites import raises
 from ...analysis.nest.kernels.barrier_places import THREAD_AXES, foreign_operation
 from ...analysis.nest.kernels.gpu_accesses import accesses, is_bound
@@ -40,7 +41,7 @@ from ...dialects.nest import (
     StoreOp,
 )
 from ..nest_common.body import NestBody
-from ..nest_common.custom_calls import launches, written_by
+from ..nest_common.custom_calls import launches
 from ..nest_common.index_arithmetic import IndexBuilder
 from ..nest_to_scf.convert import prepend
 from .index_width import is_known_to_host
@@ -312,7 +313,7 @@ class HostBody(NestBody):
             buffers = inner.memrefs if isinstance(inner, AccumulateOp) else ()
             buffers = (inner.memref,) if isinstance(inner, StoreOp) else buffers
             if isinstance(inner, func.CallOp) and launches(inner):
-                buffers = written_by(inner)
+                buffers = filled_by(inner) or ()
             if any(self.may_overlap(b, load.memref) for b in buffers):
                 raise fail(
                     load,

@@ -31,13 +31,13 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from ...analysis.nest.calls import declared_by, target_of
 from ...dialects.attributes import OWN_KERNEL
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.ext import gpu as gpu_ext
 from ...dialects.nest.common import INDEX
 from ..abi.launch_rules import computed
 from ..cuda_c.own_kernels import OwnKernel, TextError
-from ..nest_common.custom_calls import declared_by, target_of
 from ..nest_common.index_arithmetic import IndexBuilder
 from ..nest_common.own_code import Declared
 

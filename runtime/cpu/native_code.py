@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...analysis.machine import Cpu
-from ...lowering.abi.custom_call_names import ELEMENTWISE, ENTRY, LANGUAGE, SOURCE
+from ...dialects.custom_call_names import ELEMENTWISE, ENTRY, LANGUAGE, SOURCE
 from . import object_loader
 from .process_symbols import of_process
 

@@ -175,10 +175,10 @@ def test_what_is_gathered_is_needed_whole_and_the_line_is_named():
     assert [(n.input, n.axis) for n in columns.needs] == [("x", 1), ("i", None)]
 
 
-def test_what_is_sorted_is_not_divided():
+def test_what_is_sorted_is_not_divided_along_that_axis():
     rows, columns = nt.chunking(lambda x: np.sort(x, axis=0), ROWS).results
-    assert (rows.kind, columns.kind) == ("whole", "whole")
-    assert "the call of numpy.sort" in rows.needs[0].because
+    assert (rows.kind, columns.kind) == ("whole", "blockwise")
+    assert rows.needs[0].because.startswith("the call of numpy.sort (test_chunking.py:")
 
 
 def test_steps_and_directions_are_linear():

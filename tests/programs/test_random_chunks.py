@@ -18,10 +18,12 @@ da = pytest.importorskip("dask.array", reason="dask is not installed")
 
 
 class Writer:
-    """One random function of a matrix `x` and a vector `w` as long as its rows. All matrices keep the shape of `x`."""
+    """One random function of a matrix `x` and a vector `w` as long as its rows. All matrices keep the shape of `x`. With
+    `calls`, functions of NumPy that are not compiled are among what it calls, and rows that are looked up."""
 
-    def __init__(self, seed: int):
+    def __init__(self, seed: int, calls: bool = False):
         self.rng = random.Random(seed)
+        self.calls = calls
         self.names = ["x"]
         self.lines: list[str] = []
 
@@ -86,6 +88,7 @@ class Writer:
                 f"np.cumsum({one}, axis={self.rng.randint(0, 1)})",
                 f"np.concatenate([{one}[2:], {one}[:2]])",
                 self.moved(one),
+                *([self.called(one), self.called(one)] if self.calls else []),
             )
         )
 
@@ -102,6 +105,21 @@ class Writer:
                 f"np.cumprod(np.sin({one}), axis={axis})",
                 f"({one} + {one}[{self.rng.randint(0, 1)}])",
                 f"({one} * {one}[:, {self.rng.randint(-1, 0)}:][:, :1])",
+            )
+        )
+
+    def called(self, one: str) -> str:
+        """A matrix that a function of NumPy computes, or that is looked up by row or column."""
+        axis = self.rng.randint(0, 1)
+        return self.rng.choice(
+            (
+                f"np.sort({one}, axis={axis})",
+                f"(np.argsort(x, axis={axis}, kind='stable') * 0.125)",
+                f"({one} - np.median({one}, axis={axis}, keepdims=True))",
+                f"np.fft.fft({one}, axis={axis}).imag",
+                f"np.interp({one}, np.array([-1.0, 0.0, 2.0]), np.array([0.0, 3.0, 1.0]))",
+                f"{one}[np.arange(x.shape[0]) * 2 % 3]",
+                f"({one} + {one}[:, [0, 2, 1]].sum(1, keepdims=True))",
             )
         )
 
@@ -123,11 +141,11 @@ def chunks_of(extent: int, rng: random.Random) -> tuple[int, ...]:
     return tuple(high - low for low, high in pairwise(ends)) or (0,)
 
 
-def judge(seed: int) -> str:
+def judge(seed: int, calls: bool = False) -> str:
     """What becomes of the function of a seed: `right`, or why it is refused. Raises where chunks give another value.
 
     What NumPy refuses for these extents (windows wider than the matrix) is refused for the whole and for chunks."""
-    text, rng = Writer(seed).text(), random.Random(seed)
+    text, rng = Writer(seed, calls).text(), random.Random(seed)
     name = f"<chunks {seed}>"
     linecache.cache[name] = (len(text), None, text.splitlines(True), name)
     space: dict[str, Any] = {"np": np, "nt": nt}
@@ -162,10 +180,18 @@ def judge(seed: int) -> str:
 
 def test_random_functions_on_random_chunks():
     assert [judge(seed) for seed in (1, 2)] == ["right"] * 2
+    assert judge(3, calls=True) == "right"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(10))
 def test_many_random_functions_on_random_chunks(part):
     found = Counter(judge(seed) for seed in range(20 * part, 20 * part + 20))
+    assert found["right"] >= 16, found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(5))
+def test_many_random_functions_that_call_numpy(part):
+    found = Counter(judge(seed, calls=True) for seed in range(20 * part, 20 * part + 20))
     assert found["right"] >= 16, found

@@ -37,6 +37,11 @@ def weighted_sum(x, w):
     return (x @ w + (w * 2).sum()).sum(axis=1)
 
 
+def ranked(x, k):
+    order = np.argsort(-x, axis=1, kind="stable")
+    return np.take_along_axis(x, order[:, :3], axis=1) + np.linalg.det(x[:k, :k])
+
+
 def gathered(*xs, scale=2.0, **more):
     return sum(xs)[more["part"]] * scale + more["z"]
 
@@ -55,6 +60,11 @@ def test_parameters_of_all_kinds(tmp_path):
     got, wanted = saved_and_loaded(tmp_path / "d", gradient, p, X)(p, X), nt.jit(gradient)(p, X)
     assert got["a"] == wanted["a"]
     np.testing.assert_array_equal(got["b"][0], wanted["b"][0])
+
+
+def test_functions_of_numpy_are_called_by_the_loaded_program(tmp_path):
+    loaded = saved_and_loaded(tmp_path / "n", ranked, X, 3)
+    np.testing.assert_allclose(loaded(X, 3), ranked(X, 3), rtol=1e-12)
 
 
 def test_constant_arguments_are_packed_by_the_loaded_program(tmp_path):

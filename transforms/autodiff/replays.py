@@ -13,9 +13,9 @@ from collections.abc import Iterable
 from xdsl.ir import Block, Operation
 from xdsl.traits import is_side_effect_free
 
+from ...dialects.custom_call_names import NUMPY, PURE
 from ...dialects.diagnostic import fail
 from ...dialects.nt.ops import CustomCallOp
-from ...lowering.abi.custom_call_names import NUMPY, PURE
 
 
 def drop_calls(block: Block, before: Operation | None, after: Operation | None) -> None:

@@ -24,9 +24,9 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...dialects.attributes import NT_NATIVE
+from ...dialects.custom_call_names import CUDA, ELEMENTWISE, KINDS, LANGUAGE
 from ...dialects.nt import CompositeOp, CustomCallOp, ReshapeOp, YieldOp
 from ...dialects.nt.ops import element_of, shape_of
-from ...lowering.abi.custom_call_names import CUDA, ELEMENTWISE, KINDS, LANGUAGE
 from .batcher import Batcher, Rule, joined, reads_of
 from .user_rules import rules_of, stacked_rules
 

@@ -26,8 +26,8 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ...dialects.attributes import NT_NATIVE
+from ...dialects.custom_call_names import CUDA, LANGUAGE
 from ...dialects.nt import CheckpointOp, CompositeOp, CustomCallOp
-from ...lowering.abi.custom_call_names import CUDA, LANGUAGE
 from .unused_functions import drop_unused
 
 

@@ -19,8 +19,8 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.passes import ModulePass
 
 from ...dialects.attributes import NT_NATIVE
+from ...dialects.custom_call_names import CUDA
 from ...dialects.nt import CompositeOp
-from ...lowering.abi.custom_call_names import CUDA
 from .nt_decompose import choose, has_code
 
 

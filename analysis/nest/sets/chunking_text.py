@@ -6,12 +6,14 @@ y axis 0: halo                     CutData("y", 0, "halo", needs=(
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from ....dialects.nest import AccumulateOp
+from ..calls import find_declaration, target_of
 from .accesses import accesses_of
 from .boxes import Bound
 from .chunking import Cut, Need, chunking
@@ -121,6 +123,18 @@ def chunking_data(function: FuncOp) -> ChunkingData:
     return _Writer(function).data()
 
 
+def access_text(op: Operation, names: NestText, name_of: Callable[[SSAValue], str]) -> str:
+    """What an operation does with a buffer, with its line of Python: `x[i, 0] (model.py:3)`, `the call of numpy.sort`."""
+    place = _in_brackets(line_text(op))
+    if isinstance(op, CallOp):
+        declared = find_declaration(op)
+        return f"the call of {op.callee.string_value() if declared is None else target_of(declared)}{place}"
+    (access, *_) = accesses_of(op)
+    assert access.buffer is not None and access.indices is not None
+    element = names.element(access.buffer, access.indices)
+    return f"{name_of(access.buffer)}{element.removeprefix(names.name(access.buffer))}{place}"
+
+
 class _Writer:
     def __init__(self, function: FuncOp):
         self._function = function
@@ -164,17 +178,7 @@ class _Writer:
         return [NeedData(name, one.axis, one.lower, one.upper, because) for one in need.axes]
 
     def _because(self, cause: Operation | None) -> str:
-        if cause is None:
-            return ""
-        if isinstance(cause, CallOp):
-            return f"the call of {cause.callee.string_value()}{_in_brackets(line_text(cause))}"
-        (access, *_) = accesses_of(cause)
-        assert access.buffer is not None and access.indices is not None
-        element = self._names.element(access.buffer, access.indices)
-        name = self._name(access.buffer)
-        return (
-            f"{name}{element.removeprefix(self._names.name(access.buffer))}{_in_brackets(line_text(cause))}"
-        )
+        return "" if cause is None else access_text(cause, self._names, self._name)
 
     def _name(self, buffer: SSAValue) -> str:
         """As in Python, though a loop has the name as well."""

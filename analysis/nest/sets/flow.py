@@ -25,14 +25,19 @@ from xdsl.ir import Block, Operation, SSAValue
 from ....dialects.affine import AffineList
 from ....dialects.attributes import ROLE
 from ....dialects.nest import AccumulateOp, ForOp, IfOp, LoadOp, PrefetchOp, StoreOp
+from ..calls import filled_by
 from ..loop_structure import enclosing_loops
 from .accesses import VIEWS, accesses_of, argument_attribute, may_alias, root_of
 from .integer_sets import System, difference
+from .mapped_calls import CallAxis, mapped_axes
 
 if TYPE_CHECKING:
     import islpy as isl
 
 Statement = StoreOp | AccumulateOp | CallOp
+
+Dim = ForOp | CallAxis
+"""What instances of a statement are counted by: a loop around it, or an axis that a call is mapped over."""
 
 MOST_OPERATIONS = 8_000_000
 """Operations of isl for one question, some seconds: a program that takes more is not analysed."""
@@ -196,14 +201,16 @@ class Flow:
             names.append(name)
             self.statements[name] = op
             indices = None if isinstance(op, CallOp) else op.indices
-            relation, is_exact = self._relation(op, name, target, indices, enclosing_loops(op))
+            relation, is_exact = self._relation(op, name, target, indices, dims_of(op))
             self._touched[name] = relation
             self.domains[name] = relation.domain()
-            self._is_certain[name] = (
-                is_exact and isinstance(op, StoreOp) and op.mask is None and _runs_for_certain(op)
-            )
+            if isinstance(op, CallOp):
+                is_certain = filled_by(op) is not None and root_of(target) is target
+            else:
+                is_certain = is_exact and isinstance(op, StoreOp) and op.mask is None
+            self._is_certain[name] = is_certain and _runs_for_certain(op)
             self._path(op)
-        for buffer in _memrefs(op) if isinstance(op, CallOp) else ():
+        for buffer in _read_by(op) if isinstance(op, CallOp) else ():
             self._add_read(op, buffer, None, op)
         for load in _loads_for(op):
             self._add_read(load, load.memref, load.indices, op)
@@ -214,21 +221,24 @@ class Flow:
         name = f"R{len(self.reads)}"
         self.reads.append(Read(name, loads, root_of(buffer), op))
         self._path(loads)
-        self._touched[name], _ = self._relation(op, name, buffer, indices, enclosing_loops(op))
+        self._touched[name], _ = self._relation(op, name, buffer, indices, dims_of(op))
         self.domains[name] = self._touched[name].domain()
 
     # ---- relations ----------------------------------------------------------------------------------
 
     def _relation(
-        self, op: Operation, name: str, buffer: SSAValue, indices: AffineList | None, loops: Sequence[ForOp]
+        self, op: Operation, name: str, buffer: SSAValue, indices: AffineList | None, dims: Sequence[Dim]
     ) -> tuple[isl.Map, bool]:
         """The elements of `buffer` at `indices` (None: all) in each instance of `op`; whether it is exact.
 
-        An instance is an iteration of `loops`; for the end of a function it is an element. A buffer that loops make
-        anew in each iteration has their variables before its own axes.
+        An instance is an iteration of the loops of `dims`, and an index of the axes that a call is mapped over; for the end
+        of a function it is an element. A buffer that loops make anew in each iteration has their variables before its own
+        axes.
         """
         root = root_of(buffer)
         system = System(self.function)
+        loops = [dim for dim in dims if isinstance(dim, ForOp)]
+        mapped = [(dim, _index_along(system, dim)) for dim in dims if isinstance(dim, CallAxis)]
         if op is not self.function:
             system.require_reached(op, "s")
         for constraint in system.linear(getattr(op, "where", None) or AffineList((), ()), "s"):
@@ -243,7 +253,12 @@ class Flow:
             system.require_not_negative(difference(system.extent(root, axis, "s"), place, -1))
             if is_known and indices is not None:
                 system.require_zero(difference(place, system.linear(indices[axis], "s")[0]))
-        instance = element if op is self.function else [{system.name(loop.iv, "s"): 1} for loop in loops]
+            for dim, index in mapped if root is buffer else ():
+                if dim.place_in(buffer) == axis:
+                    system.require_zero(difference(place, index))
+        instance = element
+        if op is not self.function:
+            instance = [*({system.name(loop.iv, "s"): 1} for loop in loops), *(index for _, index in mapped)]
         return self._as_map(system, name, instance, self._buffer_name(root), element, loops, is_known)
 
     def _as_map(
@@ -308,6 +323,22 @@ class Flow:
         moment = [known[one] if isinstance(one, SSAValue) else str(one) for one in path]
         moment += ["0"] * (length - len(moment))
         return islpy.UnionMap(f"{{ {name}[{', '.join(variables)}] -> [{', '.join(moment)}] }}")
+
+
+def dims_of(statement: Operation) -> list[Dim]:
+    """What instances of a statement are counted by, loops first. Calls in loops are not taken apart."""
+    loops = enclosing_loops(statement)
+    if loops or not isinstance(statement, CallOp) or not isinstance(statement.parent_op(), FuncOp):
+        return list(loops)
+    return list(mapped_axes(statement))
+
+
+def _index_along(system: System, dim: CallAxis) -> dict[str, int]:
+    """The index of an instance along an axis that a call is mapped over."""
+    index = {system.fresh(): 1}
+    system.require_not_negative(index)
+    system.require_not_negative(difference(system.extent(*dim.where, "s"), index, -1))
+    return index
 
 
 def _moment(op: Operation, function: Operation) -> tuple[int | SSAValue, ...]:
@@ -398,8 +429,17 @@ _KNOWN = (LoadOp, StoreOp, AccumulateOp, PrefetchOp, memref.DimOp, *VIEWS)
 
 
 def _written_by(call: CallOp) -> list[SSAValue]:
-    """The buffers that a call may write: any, but for arguments of the function that are there to be read."""
-    return [b for b in _memrefs(call) if not _is_input(root_of(b))]
+    """The buffers that a call may write: its results, where it is known to have some; else any, but for arguments of the
+    function that are there to be read."""
+    filled = filled_by(call)
+    return [b for b in _memrefs(call) if not _is_input(root_of(b))] if filled is None else list(filled)
+
+
+def _read_by(call: CallOp) -> list[SSAValue]:
+    """The buffers that a call may read: its operands, where it is known to have results."""
+    filled = filled_by(call)
+    buffers = _memrefs(call)
+    return buffers if filled is None else buffers[: len(call.arguments) - len(filled)]
 
 
 def _is_input(buffer: SSAValue) -> bool:

@@ -185,7 +185,21 @@ def value_looked_up(op: Operation) -> SSAValue | None:
     wrapped = op.input.owner
     if isinstance(wrapped, arith.SelectOp):
         return wrapped.rhs if _wrap_extent(op) is not None else None
-    return op.input if isinstance(wrapped, arith.ExtUIOp) else None
+    return op.input if _is_never_negative(op.input) else None
+
+
+def _is_never_negative(value: SSAValue) -> bool:
+    """Whether a value is a number without a sign, or an element of a table of such constants."""
+    owner = value.owner
+    if isinstance(owner, arith.ExtUIOp):
+        return True
+    if not isinstance(owner, LoadOp) or not isinstance(owner.memref.owner, AllocOp):
+        return False
+    others = [use.operation for use in owner.memref.uses if not isinstance(use.operation, LoadOp)]
+    return bool(others) and all(
+        isinstance(op, StoreOp) and (number := constant_of(op.value)) is not None and number >= 0
+        for op in others
+    )
 
 
 def _wrap_extent(op: arith.IndexCastOp) -> SSAValue | None:
@@ -214,8 +228,8 @@ def _is_of(op: Operation, check: HoistedCheck) -> bool:
     extent = _wrap_extent(op)
     if extent is not None:
         return same(extent, check.extent, {})
-    # A number without a sign is the same index of every axis.
-    return isinstance(op.input.owner, arith.ExtUIOp)
+    # A number that is not negative is the same index of every axis.
+    return _is_never_negative(op.input)
 
 
 def places_of(check: HoistedCheck, value: SSAValue, around: list[ForOp]) -> list[ForOp] | None:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import MemRefType
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
@@ -45,7 +45,7 @@ from .boxes import (
     with_value,
 )
 from .chunking import is_too_long
-from .flow import MOST_OPERATIONS, Flow, Obstacle, Read, Statement, reduced_together
+from .flow import MOST_OPERATIONS, Dim, Flow, Obstacle, Read, Statement, dims_of, reduced_together
 from .running import Running
 
 if TYPE_CHECKING:
@@ -136,15 +136,15 @@ class Inside:
 class Restriction:
     """What is computed for boxes, cut along one axis or loop after the other; bounds have their ends as `Edge`s.
 
-    `loops`: the bounds of loops besides their own. `windows`: for each buffer that is touched, the part of each axis that is
-    (an axis that is not named is whole). `read`: the arguments and buffers of reductions whose values are read. `starts`:
-    what the partial results of an update start from, by buffer (`updated`).
+    `loops`: the bounds of loops besides their own, and those of axes that calls are mapped over. `windows`: for each buffer
+    that is touched, the part of each axis that is (an axis that is not named is whole). `read`: the arguments and buffers of
+    reductions whose values are read. `starts`: what the partial results of an update start from, by buffer (`updated`).
 
     `inside`: the boxes that this is for, by cut; of the loops in `moved` the own bounds say nothing more for these.
     """
 
     statements: set[Statement] = field(default_factory=set)
-    loops: dict[ForOp, list[Limits]] = field(default_factory=dict)
+    loops: dict[Dim, list[Limits]] = field(default_factory=dict)
     windows: dict[SSAValue, dict[int, Limits]] = field(default_factory=dict)
     parts: dict[SSAValue, list[Window]] = field(default_factory=dict)
     """The windows of inputs. Several, where some readers move with the box otherwise than others: `x[i] + x[n - i]`."""
@@ -280,7 +280,7 @@ def _put_together(found: Sequence[Restriction]) -> Restriction:
             total.windows[buffer] = dict(sorted(parts.items()))
         if all(buffer in one.parts for one in found):
             total.parts[buffer] = _refined([one.parts[buffer] for one in found])
-    running = {loop for statement in total.statements for loop in enclosing_loops(statement)}
+    running = {dim for statement in total.statements for dim in dims_of(statement)}
     for k, one in enumerate(found):
         for loop, (limits,) in one.loops.items():
             if loop in running:
@@ -339,6 +339,8 @@ def _inside_of(one: Restriction) -> Inside:
     lower: dict[Limit, None] = {}
     upper: dict[Limit, None] = {}
     for loop, (limits,) in one.loops.items():
+        if not isinstance(loop, ForOp):
+            continue
         for end, limit, own, ends in (
             (LO, limits.lower, loop.lower, lower),
             (HI, limits.upper, loop.upper, upper),
@@ -561,6 +563,7 @@ class _Restrictor:
         needed = {name: pending.pop(name) for name in names if name in pending}
         if not needed:
             return
+        self._add_other_results(needed, names)
         for k in count():
             limits = self._limits(needed) if k < ROUNDS else {}
             running = {name: self._running(name, limits) for name in needed}
@@ -575,7 +578,9 @@ class _Restrictor:
             for name, one in more.items():
                 add_to(needed, name, one)
         found.loops.update({loop: [one] for loop, one in limits.items()})
-        found.moved.update(loop for loop, one in limits.items() if self._is_moved(loop, one))
+        found.moved.update(
+            loop for loop, one in limits.items() if isinstance(loop, ForOp) and self._is_moved(loop, one)
+        )
         found.needed.update(needed)
         for name, instances in running.items():
             found.statements.add(self._flow.statements[name])
@@ -586,21 +591,32 @@ class _Restrictor:
                 self._touch_before(touched, read, name, limits)
         found.running.update(running)
 
-    def _limits(self, needed: dict[str, isl.Set]) -> dict[ForOp, Limits]:
-        """The bounds of each loop around statements, those of all that it runs."""
-        values: dict[ForOp, list[isl.Set]] = {}
+    def _add_other_results(self, needed: dict[str, isl.Set], names: list[str]) -> None:
+        """A call fills all of its results, or the same part of each."""
+        for name in list(needed):
+            call = self._flow.statements[name]
+            if isinstance(call, CallOp):
+                for other in names:
+                    if self._flow.statements[other] is call:
+                        add_to(needed, other, needed[name].set_tuple_name(other))
+
+    def _limits(self, needed: dict[str, isl.Set]) -> dict[Dim, Limits]:
+        """The bounds of each loop around statements, those of all that it runs; and of the axes calls are mapped over."""
+        values: dict[Dim, list[isl.Set]] = {}
         for name, instances in needed.items():
-            for position, loop in enumerate(enclosing_loops(self._flow.statements[name])):
-                values.setdefault(loop, []).append(along(instances, position))
+            for position, dim in enumerate(dims_of(self._flow.statements[name])):
+                values.setdefault(dim, []).append(along(instances, position))
         return {
-            loop: self._limits_of(union_of(one)) if loop.step_value == 1 else Limits()
-            for loop, one in values.items()
+            dim: Limits()
+            if isinstance(dim, ForOp) and dim.step_value != 1
+            else self._limits_of(union_of(one))
+            for dim, one in values.items()
         }
 
-    def _running(self, name: str, limits: dict[ForOp, Limits]) -> isl.Set:
+    def _running(self, name: str, limits: dict[Dim, Limits]) -> isl.Set:
         """The iterations of a statement within the bounds of its loops, also for boxes that need none of them."""
         instances = self._flow.domains[name].intersect_params(self._boxes)
-        for position, loop in enumerate(enclosing_loops(self._flow.statements[name])):
+        for position, loop in enumerate(dims_of(self._flow.statements[name])):
             instances = instances.intersect(
                 with_value(instances, position, self._between(limits.get(loop, Limits())))
             )
@@ -701,7 +717,7 @@ class _Restrictor:
         op = self._flow.statements[name] if name in self._flow.statements else self._readers[name]
         by[op] = elements if op not in by else by[op].union(elements).coalesce()
 
-    def _touch_before(self, touched: Touched, read: Read, name: str, limits: dict[ForOp, Limits]) -> None:
+    def _touch_before(self, touched: Touched, read: Read, name: str, limits: dict[Dim, Limits]) -> None:
         """What a load outside of the inner loops of its statement touches, also where these have no iteration."""
         outer = enclosing_loops(read.loads)
         if isinstance(read.loads, LoadOp) and any(one not in outer for one in limits):

@@ -10,12 +10,14 @@ if TYPE_CHECKING:
     from ...interface.program_parts import Program
 
 
-def why_not_alone(program: Program, kernel: Any, has_inputs: bool = False) -> tuple[str, str] | None:
+def why_not_alone(
+    program: Program, kernel: Any, has_inputs: bool = False, *, has_numpy: bool = False
+) -> tuple[str, str] | None:
     """Why a program cannot run without its function, and what to do; None where it can. One that reads arrays from outside
-    can where it is given them: `has_inputs`."""
+    can where it is given them (`has_inputs`), one that calls functions of NumPy where these are (`has_numpy`)."""
     if not isinstance(kernel, CpuKernel):
         return "its target is not 'cpu'", 'compile(target="cpu")'
-    if kernel.native is None:
+    if not (kernel.can_be_kept if has_numpy else kernel.native):
         return "it prints or calls Python", "print around the call, and leave functions of Python out of it"
     if program.inputs and not has_inputs:
         names = ", ".join(f"'{name}'" for name in program.inputs.names)

@@ -16,12 +16,17 @@ def load_cpu(
     forms: Sequence[Any],
     sites: list[dict[str, Any]],
     frozen: FrozenDescription | None = None,
+    calls: Sequence[Any] = (),
 ) -> CpuKernel:
-    """The kernel of object code that was compiled before, in this process or another."""
+    """The kernel of object code that was compiled before, in this process or another; `calls` are those of NumPy."""
     from ....runtime.abi import Packer
     from ....runtime.cpu.machine_code import load_object
 
-    return CpuKernel(load_object(code), name, Packer(forms), sites, False, frozen)
+    if calls:
+        from ....runtime.custom_calls import provide
+
+        provide(calls)
+    return CpuKernel(load_object(code), name, Packer(forms), sites, False, frozen, calls)
 
 
 FrozenDescription = tuple[str, tuple[Any, ...], tuple[int, ...]]
@@ -46,14 +51,18 @@ class CpuKernel:
         sites: list[dict[str, Any]],
         prints: bool,
         frozen: FrozenDescription | None = None,
+        calls: Sequence[Any] = (),
     ):
         from ....runtime.abi import ErrorRecord
 
         self.engine = engine
         self.packer = packer
         self.address: int = engine.address(name)
-        self.native = None if prints else self
-        """This kernel, if the native call wrapper may call it."""
+        self.native = None if prints or calls else self
+        """This kernel, if the native call wrapper may call it: Python does not run in the middle of it, and lets no other
+        threads in."""
+        self.calls_of_python = calls
+        """The functions of Python that it calls (`runtime/custom_calls.py`)."""
         self.calls = 0
         self.seconds = 0.0
         """What the last call from Python took."""
@@ -66,12 +75,17 @@ class CpuKernel:
 
     @property
     def can_be_kept(self) -> bool:
-        """Whether it is data: no function of Python is called."""
-        return self.native is not None
+        """Whether it is data: no function of Python is called, but NumPy's."""
+        if not self.calls_of_python or self._prints:
+            return not self._prints
+        from ....runtime.custom_calls import are_numpy
 
-    def as_data(self) -> tuple[Any, list[dict[str, Any]], FrozenDescription | None]:
-        """What makes it again beside machine code: the forms of its arguments, the checks, what is computed once."""
-        return self.packer.forms, self.sites, self.described
+        return are_numpy(self.calls_of_python)
+
+    def as_data(self) -> tuple[Any, list[dict[str, Any]], FrozenDescription | None, Sequence[Any]]:
+        """What makes it again beside machine code: the forms of its arguments, the checks, what is computed once, and which
+        functions of NumPy it calls."""
+        return self.packer.forms, self.sites, self.described, self.calls_of_python
 
     def machine_code(self) -> bytes:
         """Its object code."""

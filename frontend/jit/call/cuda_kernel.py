@@ -52,11 +52,11 @@ class CudaKernel:
 
     # ---- on the disk ----------------------------------------------------------------------------------
 
-    def as_data(self) -> tuple[Any, list[dict[str, Any]], None]:
+    def as_data(self) -> tuple[Any, list[dict[str, Any]], None, tuple[()]]:
         """What makes it again beside machine code: the host function and what it launches, the checks."""
         engine, sites = self.versions.first()
         arch, kernels = (engine.cubin.arch, engine.cubin.kernels) if engine.cuda else ("", ())
-        return (engine.plan.as_data(), tuple(self._roles), arch, kernels), sites, None
+        return (engine.plan.as_data(), tuple(self._roles), arch, kernels), sites, None, ()
 
     def machine_code(self) -> bytes:
         """The machine code of its kernels for the architecture of the device that compiled them."""

@@ -22,10 +22,10 @@ class SimulatedKernel:
         if failure is not None:
             raise failure
 
-    def as_data(self) -> tuple[Any, list[dict[str, Any]], None]:
+    def as_data(self) -> tuple[Any, list[dict[str, Any]], None, tuple[()]]:
         """What makes it again: the host function with the text of what it launches, how it is simulated, and the checks."""
         engine, sites = self.versions.first()
-        return (engine.plan.as_data(), engine.options, engine.outputs), sites, None
+        return (engine.plan.as_data(), engine.options, engine.outputs), sites, None, ()
 
     def machine_code(self) -> bytes:
         """None is kept: the text is compiled where it runs."""

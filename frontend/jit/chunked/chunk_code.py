@@ -27,16 +27,18 @@ class HostCode:
     forms: tuple[Any, ...]
     sites: list[dict[str, Any]]
     conditions: bytes
+    calls: tuple[Any, ...] = ()
+    """The functions of NumPy that it calls."""
 
     def load(self, name: str) -> Callable[[Sequence[Any]], None]:
         """The kernel. Raises UnsupportedError and SavedProgramError where it cannot run."""
         check_conditions(f"the program of '{name}'", self.conditions)
-        return load_cpu(self.code, name, self.forms, self.sites)
+        return load_cpu(self.code, name, self.forms, self.sites, calls=self.calls)
 
     @property
     def token(self) -> Any:
         """What tells it from other code."""
-        return self.code, self.forms, repr(self.sites)
+        return self.code, self.forms, repr(self.sites), repr(self.calls)
 
     @property
     def size(self) -> int:
@@ -98,12 +100,12 @@ def code_of(name: str, kernel: Any, engine: Any, target: str, *, is_large: bool)
     `is_large` says whether arrays have so many elements that indices may need 64 bits."""
     if not getattr(kernel, "can_be_kept", False) or kernel.as_data()[2] is not None:
         raise UnsupportedError(
-            f"'{name}' calls Python, or has constants=, and other processes cannot compute it",
+            f"'{name}' calls functions of Python, or has constants=, and other processes cannot compute it",
             hint="take what it prints or calls back out of it, and pass arrays as arguments",
         )
     if target == "cpu":
-        forms, sites, _ = kernel.as_data()
-        return HostCode(engine.object_code, forms, sites, conditions_of(engine))
+        forms, sites, _, calls = kernel.as_data()
+        return HostCode(engine.object_code, forms, sites, conditions_of(engine), tuple(calls))
     versions = [kernel, kernel.with_long_indices()] if is_large else [kernel]
     data = [(*one.as_data()[:2], one.machine_code()) for one in versions]
     return KernelCode(target.partition(":")[0], tuple(data), __version__)

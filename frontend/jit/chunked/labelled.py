@@ -44,8 +44,9 @@ def has_labels(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
     module = sys.modules.get("xarray")
     if module is None:
         return False
-    kinds = tuple(getattr(module, one, None) for one in ("DataArray", "Dataset", "Variable"))
-    return None not in kinds and any(isinstance(one, kinds) for one in leaves(args, kwargs))
+    names = ("DataArray", "Dataset", "Variable")
+    kinds = tuple(getattr(module, one) for one in names if hasattr(module, one))
+    return len(kinds) == len(names) and any(isinstance(one, kinds) for one in leaves(args, kwargs))
 
 
 def without_labels(args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:

@@ -114,7 +114,7 @@ class Layers:
         from ....transforms.nest.loops.split_steps import step_loop
 
         is_split = step_loop(function_of(module, self._name), MOST_WRITTEN_OUT) is not None
-        whole = _copied(module) if is_split else None
+        whole = module.clone() if is_split else None
         planner = self._planner(module, arrays, {})
         planner.plan(wanted)
         if whole is not None and planner.remarks:
@@ -200,7 +200,7 @@ class Layers:
         """A copy of the module in which the function is this stage; its reductions are nests of their own."""
         from ..specialise.stages import run_pipeline
 
-        copy = _copied(module)
+        copy = module.clone()
         stage = _split(copy, self._name).make(part, count)
         run_pipeline(copy, ("nest-separate-reductions", "nest-loop-borders"), machine=self._target.machine)
         return stage
@@ -329,16 +329,10 @@ def _module_of(stage: Stage) -> Any:
     return stage.function.parent_op()
 
 
-def _copied(module: ModuleOp) -> ModuleOp:
-    copy = module.clone()
-    for one, other in zip(module.walk(), copy.walk(), strict=True):
-        other.location = one.location
-    return copy
-
-
 def step_counts(program: Any) -> set[str]:
     """The names of the integers of a program that are numbers of steps."""
     from xdsl.dialects import scf
+    from xdsl.ir import SSAValue
     from xdsl.traits import is_side_effect_free
 
     from ....dialects.nest import ForOp
@@ -351,7 +345,7 @@ def step_counts(program: Any) -> set[str]:
     found: set[str] = set()
     for value, argument in zip(function.args, arguments, strict=True):
         pending = [value] if argument.kind == "int" else []
-        seen = set(pending)
+        seen: set[SSAValue] = set(pending)
         while pending:
             for user in [use.operation for use in pending.pop().uses]:
                 if isinstance(user, scf.ForOp) or (isinstance(user, ForOp) and is_step(user)):

@@ -18,10 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, MemRefType, StridedLayoutAttr
-from xdsl.ir import Operation
+from xdsl.dialects.func import CallOp
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
+from ....analysis.nest.sets.accesses import root_of
 from ....dialects.diagnostic import op_location
+from ....dialects.nest import LoadOp
 from ....transforms.nest.producers.box_loops import run_from_zero
 from ....transforms.nest.producers.restrict import (
     Part,
@@ -627,7 +630,7 @@ class Planner:
         ]
 
     def _note_whole(self, restricted: Restricted) -> None:
-        for part in restricted.arguments:
+        for argument, part in zip(restricted.function.args, restricted.arguments, strict=True):
             if not isinstance(part, Part) or part.kind != "input" or part.place in self._relative:
                 continue
             for axis, chunks in enumerate(self._chunks[part.kind, part.place]):
@@ -635,7 +638,20 @@ class Planner:
                 if count > 1:
                     which = f"all {count}" if count == len(chunks) else f"{count} of {len(chunks)}"
                     text = f"each chunk of a result needs {which} chunks of '{part.name}' along axis {axis}"
+                    text += self._because(restricted.function, argument, part)
                     self.remarks += [] if text in self.remarks else [text]
+
+    def _because(self, restricted: FuncOp, argument: SSAValue, part: Part) -> str:
+        """What reads an argument first, as the whole function does it, with its line of Python."""
+        from ....analysis.nest.sets.chunking_text import access_text
+        from ....analysis.nest.sets.readable import NestText
+
+        for reader in _readers(restricted, argument):
+            for op in _readers(self._function, self._function.args[part.place]):
+                if op_location(op) == op_location(reader):
+                    text = access_text(op, NestText(self._function), lambda _: part.name)
+                    return f", because of {text}"
+        return ""
 
     def _chunks_for_every_box(self, part: Part, axis: int) -> int:
         """Of how many chunks along an axis every box needs something."""
@@ -850,6 +866,13 @@ def function_of(module: ModuleOp, name: str) -> FuncOp:
     from ....analysis.nest.loop_structure import functions
 
     return next(f for f in functions(module) if f.sym_name.data == name)
+
+
+def _readers(function: FuncOp, buffer: SSAValue) -> Iterator[Operation]:
+    """The loads from a buffer, and the calls that get it."""
+    for op in function.walk():
+        if isinstance(op, LoadOp | CallOp) and buffer in map(root_of, op.operands):
+            yield op
 
 
 def _makers(update: AccumulateOp) -> list[Operation]:

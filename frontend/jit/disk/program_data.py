@@ -17,16 +17,17 @@ _FIELDS = ("name", "arguments", "results", "outputs", "written", "guards", "rema
 
 class ProgramData:
     """What a program is made of again: its parts by name, how the kernel takes its arguments, its checks, whether all
-    extents had to be known, and what fills the last arguments once, if anything does."""
+    extents had to be known, what fills the last arguments once, if anything does, and the functions of NumPy it calls."""
 
-    __slots__ = ("forms", "frozen", "parts", "rigid", "sites")
+    __slots__ = ("calls", "forms", "frozen", "parts", "rigid", "sites")
 
-    def __init__(self, parts: dict[str, Any], forms: Any, sites: Any, rigid: bool, frozen: Any):
+    def __init__(self, parts: dict[str, Any], forms: Any, sites: Any, rigid: bool, frozen: Any, calls: Any):
         self.parts = parts
         self.forms = forms
         self.sites = sites
         self.rigid = rigid
         self.frozen = frozen
+        self.calls = calls
 
 
 def dumped(
@@ -41,8 +42,8 @@ def dumped(
     raises."""
     file = io.BytesIO()
     parts = [other.get(name, getattr(program, name)) for name in _FIELDS]
-    forms, sites, described = kernel.as_data()
-    pickler(file).dump((parts, forms, sites, rigid, described))
+    forms, sites, *more = kernel.as_data()
+    pickler(file).dump((parts, forms, sites, rigid, *more))
     return file.getvalue()
 
 

@@ -86,7 +86,7 @@ class Found:
     """A program that came from the disk.
 
     `baked` are arguments whose values it was compiled for, `rigid` says whether all extents had to be known, `frozen` what
-    fills the last arguments of the kernel once, if anything does.
+    fills the last arguments of the kernel once, if anything does, and `calls` are the functions of NumPy that it calls.
     """
 
     def __init__(
@@ -98,6 +98,7 @@ class Found:
         baked: list[str],
         rigid: bool,
         frozen: Any,
+        calls: Any,
     ):
         self.program = program
         self.forms = forms
@@ -106,6 +107,7 @@ class Found:
         self.baked = baked
         self.rigid = rigid
         self.frozen = frozen
+        self.calls = calls
 
 
 WRITES = "writes"
@@ -404,7 +406,8 @@ def _usable(request: Request, variant: Variant) -> Found | str | None:
     taken = Inputs([Input(*place) for place in places])
     program = Program(module=None, captured=captured, inputs=taken, **found.parts)  # pyright: ignore
     known = [name for name, _ in baked]
-    return Found(program, found.forms, found.sites, variant.code, known, found.rigid, found.frozen)
+    rest = found.rigid, found.frozen, found.calls
+    return Found(program, found.forms, found.sites, variant.code, known, *rest)
 
 
 __all__ = ["WRITES", "Found", "Request", "load", "store", "store_writes"]

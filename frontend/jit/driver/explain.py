@@ -386,7 +386,8 @@ def _calls_on_gpu(module: ModuleOp) -> list[dict[str, Any]]:
 
 def _calls(module: ModuleOp, on_gpu: bool = False) -> list[dict[str, Any]]:
     """Each call of Python, or of code that the program has: the function, and where it stands."""
-    from ....lowering.nest_common.custom_calls import called, declarations, is_code, is_kernel, target_of
+    from ....analysis.nest.calls import declarations, target_of
+    from ....lowering.nest_common.custom_calls import called, is_code, is_kernel
 
     has_code = is_kernel if on_gpu else is_code
     targets = {f.sym_name.data: (target_of(f), has_code(f)) for f in declarations(module)}

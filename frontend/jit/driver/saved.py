@@ -35,7 +35,7 @@ from .adoption import Leaves
 from .call_arguments import CallArguments
 
 _MAGIC = b"nestor program\n"
-FORM = 2
+FORM = 3
 """The version of the form of files: higher where what is in them, or what machine code is told, changes."""
 
 _START = struct.Struct("<I")
@@ -178,7 +178,7 @@ def contents(
     A program that reads arrays from outside is one only where `has_inputs` says that it is given them.
     """
     name = name_of(owner)
-    reason = why_not_alone(program, kernel, has_inputs)
+    reason = why_not_alone(program, kernel, has_inputs, has_numpy=True)
     if reason is not None:
         raise error(f"'{name}' cannot be {done}: {reason[0]}", hint=f"{reason[1]}{way_out}")
     engine, file = kernel.engine, io.BytesIO()
@@ -239,7 +239,7 @@ def opened(name: str, data: bytes) -> tuple[SavedFunction, Program, CpuKernel]:
             hint="save the program again",
         ) from None
     try:
-        kernel = load_cpu(variant.code, program.name, parts.forms, parts.sites, parts.frozen)
+        kernel = load_cpu(variant.code, program.name, parts.forms, parts.sites, parts.frozen, parts.calls)
     except LoadError as error:
         raise UnsupportedError(f"the machine code of '{name}' cannot be loaded here: {error}") from None
     kernel.engine.saved_header = header

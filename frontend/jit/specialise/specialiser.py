@@ -497,7 +497,7 @@ class Specialiser(fast_call.NativeCallable):
         from ..call.cpu_kernel import load_cpu
 
         try:
-            return load_cpu(found.code, program.name, found.forms, found.sites, found.frozen)
+            return load_cpu(found.code, program.name, found.forms, found.sites, found.frozen, found.calls)
         except LoadError:
             return None
 
@@ -714,7 +714,7 @@ def calls_python(module: Any, target: str) -> bool:
     """Whether a program prints or calls functions of Python."""
     from xdsl.dialects.func import CallOp
 
-    from ....lowering.abi.custom_call_names import CUDA, LANGUAGE
+    from ....dialects.custom_call_names import CUDA, LANGUAGE
 
     code = CUDA if target.startswith("cuda") else LANGUAGE
     return any(

@@ -232,8 +232,9 @@ def _fusions(module: ModuleOp) -> str:
 
 
 def _build_cpu(module: ModuleOp, name: str, schedule: Schedule, machine: str | None) -> tuple[Kernel, Any]:
+    from ....analysis.nest.calls import declarations
     from ....lowering.abi.print_calls import PRINT_CALLS
-    from ....lowering.nest_common.custom_calls import declarations, is_code
+    from ....lowering.nest_common.custom_calls import is_code
     from ....runtime.abi import Packer
     from ....runtime.cpu.engine import compile_llvm_ir
     from ....runtime.cpu.native_code import CodeError
@@ -249,12 +250,12 @@ def _build_cpu(module: ModuleOp, name: str, schedule: Schedule, machine: str | N
         with_branches(upstream, branches)
     function = _function(upstream, name)
     declared = declarations(upstream)
-    is_answered = not all(map(is_code, declared))
     native = _native_code(upstream, [one for one in declared if is_code(one)], target)
-    if is_answered:
-        from ....runtime.custom_calls import provide
+    calls: Sequence[Any] = ()
+    if not all(map(is_code, declared)):
+        from ....runtime.custom_calls import forms_of, provide
 
-        provide(upstream)
+        provide(calls := forms_of(upstream))
     packer, sites = Packer.for_function(function), _sites(function)
     frozen = _frozen_description(upstream, function)
     run_pipeline(upstream, ("cpu-to-llvm",), machine=machine)
@@ -265,10 +266,7 @@ def _build_cpu(module: ModuleOp, name: str, schedule: Schedule, machine: str | N
         except CodeError as error:
             raise UnsupportedError(str(error), hint=error.hint) from None
     prints = any(symbol in PRINT_CALLS for symbol in _symbols(module))
-    kernel = CpuKernel(engine, name, packer, sites, prints, frozen)
-    if is_answered:
-        kernel.native = None  # Python runs in the middle of it, and lets other threads in
-    return kernel, engine
+    return CpuKernel(engine, name, packer, sites, prints, frozen, calls), engine
 
 
 def _native_code(module: ModuleOp, declared: Sequence[Any], machine: Any) -> Any:
@@ -286,8 +284,9 @@ def _native_code(module: ModuleOp, declared: Sequence[Any], machine: Any) -> Any
 
 def _refused_code(module: ModuleOp, declared: Any, reason: Exception, hint: str | None) -> UnsupportedError:
     """The error for code that cannot be part of a program, at its first call."""
+    from ....analysis.nest.calls import target_of
     from ....dialects.diagnostic import op_location
-    from ....lowering.nest_common.custom_calls import called, target_of
+    from ....lowering.nest_common.custom_calls import called
 
     name = declared.sym_name.data
     call = next((o for o in module.walk() if called(o) and o.callee.string_value() == name), declared)  # pyright: ignore

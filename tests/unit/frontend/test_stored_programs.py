@@ -95,6 +95,10 @@ X = "x = np.arange(12, dtype=np.float32).reshape(3, 4)\n"
 
 PROGRAMS = {
     "array": "@nt.jit\ndef f(x):\n    return np.exp(x) * 2 + x.sum(axis=0)\nresult = f(x).tobytes()",
+    "calls of NumPy": (
+        "@nt.jit\ndef f(x):\n    return np.sort(x, axis=0)[::-1] @ np.linalg.inv(x.T @ x + np.eye(4, dtype='f'))\n"
+        "result = f(x).tobytes()"
+    ),
     "several results": (
         "@nt.jit\ndef f(x, k):\n    return {'a': x * k, 'b': (x.shape[0], x[1:], x.sum(), k)}\nresult = f(x, 3)"
     ),

@@ -58,7 +58,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     i64,
 )
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
@@ -66,6 +66,7 @@ from xdsl.traits import is_side_effect_free
 from ....analysis.nest.kernels.combiners import identities
 from ....analysis.nest.loop_structure import enclosing_loops, find_loop, functions
 from ....analysis.nest.sets.flow import Obstacle, Statement
+from ....analysis.nest.sets.mapped_calls import CallAxis
 from ....analysis.nest.sets.restriction import (
     BOX,
     HI,
@@ -92,6 +93,7 @@ from ..rewrite.loops import replace_index, simplify_bounds
 from ..rewrite.reshaping import extents_of
 from ..rewrite.sizes import reallocate, replace
 from .box_loops import Box, run_from_zero
+from .cut_calls import cut_call
 
 
 class Word(NamedTuple):
@@ -252,6 +254,8 @@ class _Rewriter:
         self.roles: dict[SSAValue, Part | Word | int] = {}
         self._attributes: dict[SSAValue, dict[str, Attribute]] = {}
         self._copies: set[Operation] = set()
+        self._begins: dict[SSAValue, dict[int, AffineList]] = {}
+        """Where the buffers begin that are parts of the whole ones, by axis."""
         self._stands: dict[Hashable, Word | int] = {}
         """What keys stand for, as it was before arguments became parts."""
         self.targets: list[SSAValue] = []
@@ -282,8 +286,12 @@ class _Rewriter:
             if any(plan.inside)
         ]
         self._drop_statements(plan)
-        for loop, limits in plan.loops.items():
-            loop.set_bounds(*self._within(loop, limits, loop in plan.moved))
+        self._extents_before = {
+            dim: self._extent(*dim.where) for dim in plan.loops if isinstance(dim, CallAxis)
+        }
+        for dim, limits in plan.loops.items():
+            if isinstance(dim, ForOp):
+                dim.set_bounds(*self._within(dim, limits, dim in plan.moved))
         self._take_reductions(plan)
         self._take_carries(plan)
         self._give_out(plan)
@@ -291,6 +299,7 @@ class _Rewriter:
         moved: set[Operation] = set()
         for buffer, axes in list(plan.windows.items()):
             self._give_part(buffer, axes, moved)
+        self._cut_calls(plan)
         for part in [role for role in self.roles.values() if isinstance(role, Part) and role.kind == "carry"]:
             low = Word(LO, "partial", 0, self.along)
             part.axes = {0: (WordBound(((low, 1),), 0), WordBound(((low, 1),), 1)), **part.axes}
@@ -519,6 +528,26 @@ class _Rewriter:
             assert isinstance(buffer.owner, AllocOp)
             self._give_window(buffer.owner, extents_of(buffer.owner), axes, moved)
 
+    def _cut_calls(self, plan: Restriction) -> None:
+        """Calls that are mapped over axes get the parts of buffers that the box needs."""
+        limits_of: dict[CallOp, list[tuple[CallAxis, Sequence[Limits]]]] = {}
+        for dim, limits in plan.loops.items():
+            if isinstance(dim, CallAxis) and dim.call in plan.statements:
+                limits_of.setdefault(dim.call, []).append((dim, [one for one in limits if one.moves]))
+        for call, dims in limits_of.items():
+            ends = [(dim, self._ends_along(dim, limits)) for dim, limits in dims if limits]
+            if ends:
+                cut_call(call, ends, self._begins)
+
+    def _ends_along(self, dim: CallAxis, limits: Sequence[Limits]) -> tuple[AffineList, AffineList]:
+        """From where to where a call is needed along an axis: the largest of several, and the smallest."""
+        lowers, uppers = [AffineList.of(0)], [self._extents_before[dim]]
+        for one in limits:
+            (lower,), (upper,) = self._values(one)
+            lowers.append(lower)
+            uppers.append(upper)
+        return AffineList.of(*lowers), AffineList.of(*uppers)
+
     def _refuse_read_and_written(self, buffer: SSAValue) -> None:
         if self._attributes[buffer][ROLE] == StringAttr("inout"):
             name = self._function.sym_name.data
@@ -527,11 +556,13 @@ class _Rewriter:
 
     def _give_box(self, buffer: SSAValue, moved: set[Operation]) -> None:
         """The target is the box."""
-        _move(buffer, {axis: self._values(box)[0][0] for axis, box in self._boxes.items()}, moved)
+        begins = {axis: self._values(box)[0][0] for axis, box in self._boxes.items()}
+        _move(buffer, begins, moved)
         part = self.part_of(buffer)
         for axis, box in self._boxes.items():
             part.axes[axis] = self._in_words(box.lower), self._in_words(box.upper)
-        self.targets[self.targets.index(buffer)] = self._with_unknown(buffer, list(self._boxes))
+        made = self.targets[self.targets.index(buffer)] = self._with_unknown(buffer, list(self._boxes))
+        self._begins[made] = begins
 
     def _give_slice(self, buffer: SSAValue, axes: dict[int, Limits], moved: set[Operation]) -> None:
         """An input is a part of the caller's, which says where it begins."""
@@ -543,7 +574,7 @@ class _Rewriter:
         _move(buffer, firsts, moved)
         for axis, limits in axes.items():
             part.axes[axis] = self._in_words(limits.lower), self._in_words(limits.upper)
-        self._with_unknown(buffer, list(axes))
+        self._begins[self._with_unknown(buffer, list(axes))] = firsts
 
     def _give_window(
         self, alloc: AllocOp, extents: list[AffineList], axes: dict[int, Limits], moved: set[Operation]
@@ -556,6 +587,7 @@ class _Rewriter:
         _move(alloc.memref, starts, moved)
         new = reallocate(alloc, extents, alloc)
         replace(alloc, new)
+        self._begins[new.memref] = starts
         return new, starts
 
     def _give_copy(self, buffer: SSAValue, axes: dict[int, Limits], moved: set[Operation]) -> None:

@@ -193,3 +193,48 @@ func.func @kept(%x: memref<64xf64>, %idx: memref<96xi64>, %y: memref<96xf64> {ne
   }
   func.return
 }
+
+// A table of constants that are not negative is not counted from the end: its elements are indices as they are.
+// CHECK-LABEL: func.func @of_a_table
+// CHECK-NOT:     nest.if
+// CHECK:         nest.for "i.2" %i = 0 to 2 {
+// CHECK:           %[[V:.*]] = nest.load %t[%i]
+// CHECK-NEXT:      %[[K:.*]] = arith.index_cast %[[V]] : i64 to index
+// CHECK-NEXT:      %[[C:.*]] = nest.index %[[K]] of 64 axis 0 of "x"
+// CHECK-NEXT:      nest.load %x[%[[C]]]
+func.func @of_a_table(%x: memref<64xf64>, %y: memref<2xf64> {nest.role = "out"}) {
+  %c64 = arith.constant 64 : i64
+  %low = arith.constant -64 : i64
+  %no = arith.constant 0 : i8
+  %c1 = arith.constant 1 : i64
+  %c5 = arith.constant 5 : i64
+  %t = nest.alloc "t" : memref<2xi64>
+  nest.store "t" %c1, %t[0] : memref<2xi64>
+  nest.store "t" %c5, %t[1] : memref<2xi64>
+  %or = nest.alloc "or" : memref<i8>
+  nest.store "or" %no, %or[] : memref<i8>
+  nest.for "i" %i = 0 to 2 {
+    %v = nest.load %t[%i] : memref<2xi64>
+    %a = arith.cmpi slt, %v, %low : i64
+    %b = arith.cmpi sge, %v, %c64 : i64
+    %o = arith.ori %a, %b : i1
+    %e = arith.extui %o : i1 to i8
+    nest.accumulate "or" or %e, %or[] : memref<i8>
+  }
+  %f = nest.load %or[] : memref<i8>
+  %c = arith.cmpi ne, %f, %no : i8
+  nest.if %c {
+    nest.for "i.1" %i = 0 to 2 {
+      %v = nest.load %t[%i] : memref<2xi64>
+      %k = arith.index_cast %v : i64 to index
+      %0 = nest.index %k of 64 axis 0 of "x"
+    }
+  }
+  nest.for "i.2" %i = 0 to 2 {
+    %v = nest.load %t[%i] : memref<2xi64>
+    %k = arith.index_cast %v : i64 to index
+    %a = nest.load %x[%k] : memref<64xf64>
+    nest.store "y" %a, %y[%i] : memref<2xf64>
+  }
+  func.return
+}
