@@ -58,7 +58,7 @@ from ....analysis.nest.sets.domains import is_computation
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp, YieldOp
-from ..rewrite.elements import Elements
+from ..rewrite.elements import Elements, shared_among
 from ..rewrite.loops import fresh_names
 
 VERB = "add up integers in"
@@ -124,6 +124,8 @@ def _update_of(loop: ForOp) -> AccumulateOp | NestorError:
         return refuse("the numbers are added up in an order", update)
     if not is_defined_outside(update.memrefs[0], loop) or not len(update.indices):
         return refuse("it has no element for each of some indices", update)
+    if (outer := shared_among(update.memrefs[0], loop)) is not None:
+        return refuse(f'iterations of the loop "{outer.label}" would touch each other\'s elements', outer)
     for op in loop.walk():
         if isinstance(op, ForOp) and op.kind != "serial":
             return refuse(f'the loop "{op.label}" in it is marked {op.kind}', op)

@@ -43,7 +43,7 @@ from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
 from ....dialects.nest.common import INDEX
-from ..rewrite.elements import Elements
+from ..rewrite.elements import Elements, shared_among
 from ..rewrite.loops import materialise
 
 VERB = "look for the last write of"
@@ -79,6 +79,8 @@ def _store_of(loop: ForOp) -> StoreOp | NestorError:
         return refuse("the store is not always done", store)
     if not len(store.indices):
         return refuse("all iterations write one element", store)
+    if (outer := shared_among(store.memref, loop)) is not None:
+        return refuse(f'iterations of the loop "{outer.label}" would touch each other\'s elements', outer)
     for one in band:
         if (
             one.kind != "serial"

@@ -14,11 +14,21 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....analysis.nest.buffers import buffer_name
+from ....analysis.nest.loop_structure import enclosing_loops
+from ....analysis.nest.sets.accesses import is_defined_outside
 from ....dialects.affine import AffineList
 from ....dialects.nest import AllocOp, ForOp
 from .buffers import erase_unused, extent_before, fresh_buffer_name
 from .loops import fresh_names
 from .sizes import size_of
+
+
+def shared_among(buffer: SSAValue, loop: ForOp) -> ForOp | None:
+    """The loop around a loop whose iterations run at once and share a buffer: a nest over all elements would be a race."""
+    for outer in enclosing_loops(loop):
+        if outer.kind != "serial" and is_defined_outside(buffer, outer):
+            return outer
+    return None
 
 
 class Elements:

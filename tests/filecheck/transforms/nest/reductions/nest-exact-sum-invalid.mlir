@@ -140,3 +140,18 @@ func.func @bound(%v: memref<8xf32>, %b: memref<8xi64>, %y: memref<16xf32>) {
   }
   func.return
 }
+
+// -----
+
+// Each iteration would go over all elements, while others add to theirs.
+func.func @in_parallel(%v: memref<8xf32>, %y: memref<16xf32>) {
+  // expected-note @below {{here}}
+  nest.for "p" %p = 0 to 16 parallel {
+    // expected-error @below {{iterations of the loop "p" would touch each other's elements}}
+    nest.for "i" %i = 0 to 8 {
+      %a = nest.load %v[%i] : memref<8xf32>
+      nest.accumulate "y" add %a, %y[%p] : memref<16xf32>
+    }
+  }
+  func.return
+}
