@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .frontend.interface.named_extents import dim as dim
     from .frontend.interface.spec import spec as spec
     from .frontend.jit.driver import cache as cache
+    from .frontend.jit.driver.autocasting import autocast as autocast
     from .frontend.jit.driver.chunking import chunking as chunking
     from .frontend.jit.driver.jit import jit as jit
     from .frontend.jit.driver.load import load as load
@@ -59,6 +60,7 @@ _PUBLIC = {
     "wait": ".frontend.interface.forks",
     "trace": ".frontend.jit.driver.trace",
     "chunking": ".frontend.jit.driver.chunking",
+    "autocast": ".frontend.jit.driver.autocasting",
     "disable_jit": ".frontend.jit.driver.plain_calls",
     "debug_nans": ".frontend.jit.driver.nan_watch",
     "load": ".frontend.jit.driver.load",

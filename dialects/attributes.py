@@ -39,6 +39,9 @@ most -1 where there is none. The user declares it (`nt.dim`). Guarded at each ca
 NT_FASTMATH = "nt.fastmath"
 """Of a function: the flags that the user granted to floating-point operations, by name."""
 
+NT_AUTOCAST = "nt.autocast"
+"""Of a function: the type of 16 bits that products are computed in, "bf16" or "f16" (nt-autocast)."""
+
 NT_SNAPSHOTS = "nt.snapshots"
 """Of an scf.for, scf.while or nt.loops with time loops: the reverse keeps the states of at most so many iterations, and
 runs parts of it again."""

@@ -17,8 +17,8 @@ import numpy as np
 
 from ..dialects.diagnostic import NestorError
 from ..frontend.functional.derivatives import value_and_grad
-from ..frontend.jit.driver.explain import nest_accesses
 from ..frontend.jit.driver.jit import jit
+from ..frontend.jit.explain.explanation import nest_accesses
 from ..frontend.jit.specialise.stages import lowered_copy
 from ..runtime.user_files import run_file
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 _WRITTEN_OUT = (
     "nt-differentiate",
     "nt-batch",
+    "nt-autocast",
     "nt-decompose",
     "nt-drop-carried",
     "canonicalize",

@@ -19,6 +19,7 @@ PASSES: dict[str, str] = {
     # nt -> nt
     "nt-differentiate": "transforms.autodiff.nt_differentiate:NtDifferentiatePass",
     "nt-batch": "transforms.batching.nt_batch:NtBatchPass",
+    "nt-autocast": "transforms.tensor.nt_autocast:NtAutocastPass",
     "nt-if-to-select": "transforms.tensor.nt_if_to_select:NtIfToSelectPass",
     "nt-drop-carried": "transforms.tensor.nt_drop_carried:NtDropCarriedPass",
     "nt-hoist": "transforms.tensor.nt_hoist:NtHoistPass",
@@ -74,6 +75,7 @@ PASSES: dict[str, str] = {
 IDLE_WITHOUT: dict[str, tuple[str, ...]] = {
     "nt-differentiate": ("nt.vjp", "nt.jvp", "nt.stop_gradient", "nt.checkpoint"),
     "nt-batch": ("nt.batch",),
+    "nt-autocast": ("nt.dot",),
     "nt-decompose": ("nt.composite",),
     "nt-if-to-select": ("scf.if",),
     "nt-drop-carried": ("scf.for", "scf.while", "scf.if"),

@@ -22,7 +22,8 @@ PAGES = {
     "reductions": (4, ""),
     "custom-ops": (9, ""),
     "chunking": (4, ""),
-    "dask": (7, ""),
+    "dask": (8, ""),
+    "precision": (2, ""),
 }
 """By the page: how many snippets it has at least, and what they print."""
 

@@ -123,7 +123,7 @@ def _emit_nt_graph_html(module: ModuleOp, options: PrintOptions) -> str:
 
 
 def _emit_nt_svg(module: ModuleOp, options: PrintOptions) -> str:
-    return _emitter("frontend.jit.driver.derivative_picture", "derivative_svg", "nt-svg")(module)
+    return _emitter("frontend.jit.explain.derivative_picture", "derivative_svg", "nt-svg")(module)
 
 
 TARGETS: dict[str, Target] = {

@@ -19,8 +19,8 @@ from ....dialects.attributes import NT_WRITES_ARG
 from ....dialects.diagnostic import SourceLocation, op_location
 from ...interface.argument_types import ArgumentType
 from ...interface.errors import UnsupportedError
+from ..explain.derivatives import Halves
 from ..specialise.stages import lowered_copy
-from .explain_derivatives import Halves
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp

@@ -59,6 +59,9 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
         "compile-later" also calls whose program a thread is still compiling (docs/executor.md).
     profile: True watches four calls: what their small integers, bools and extents had in common gets a program of
         its own, and branches that elements decide are compiled for the ways they went.
+    autocast: "bf16" or "f16" computes matrix products and convolutions of float32 in 16 bits, and what follows them
+        cheaply; sums, and the types of arguments and results, stay float32 (docs/precision.md). `nt.autocast("bf16")`
+        does it for the calls of a block.
     hot_sizes: True gives extents that come often a program of their own, which a thread compiles.
 
     Raises DTypeError for what is no function, and for options that there are not. A call raises what Python would,

@@ -61,6 +61,7 @@ from .adoption import (
     LeavesOfLibrary,
     leaves_of_library,
 )
+from .autocasting import variant
 from .call_arguments import CallArguments
 from .fallback import Fallback, Unserved, fallback_mode
 from .late_exceptions import can_run, is_pythons, refusal_of, run_instead
@@ -70,8 +71,8 @@ from .plain_calls import is_plain, plain_call
 
 if TYPE_CHECKING:
     from ...interface.program_parts import Program
+    from ..explain.explanation import Explanation
     from ..specialise.stages import Kernel
-    from .explain import Explanation
     from .lowered import Lowered
 
 MAX_SIGNATURES = 4096
@@ -118,10 +119,11 @@ class JitFunction(Specialiser, CallArguments, Pickled):
         fallback: str | None = None,
         profile: bool = False,
         hot_sizes: bool = False,
+        autocast: str | None = None,
     ):
         function = function.function if isinstance(function, JitFunction) else plain_function(function)
         functools.update_wrapper(self, function)
-        super().__init__(function, target, dynamic, fastmath, strict, boundscheck, machine)
+        super().__init__(function, target, dynamic, fastmath, strict, boundscheck, machine, autocast)
         mode = fallback_mode(fallback, strict, target)
         name = getattr(function, "__name__", "the function")
         self._fallback = None if mode is None else Fallback(mode, name, self._log.note)
@@ -202,6 +204,8 @@ class JitFunction(Specialiser, CallArguments, Pickled):
 
     def _call(self, args: tuple, kwargs: dict[str, Any], now: bool = False) -> Any:
         """Answer a call by a program. Raises Unserved where the plain function is to answer it: nothing has run then."""
+        if (other := variant(self)) is not self:
+            return other._call(args, kwargs, now)
         self._look_again()
         if has_labels(args, kwargs) and not is_plain(self.function):
             return labelled_call(self, args, kwargs)
@@ -401,6 +405,7 @@ class JitFunction(Specialiser, CallArguments, Pickled):
             "fallback": None if self._fallback is None else self._fallback.mode,
             "profile": self._profiles is not None and self._profiles.is_watching,
             "hot_sizes": self._profiles is not None and self._profiles.counts_sizes,
+            "autocast": self.autocast,
         }
         known = JitFunction.__init__.__kwdefaults__ or {}
         return {name: value for name, value in given.items() if value != known[name]}
@@ -428,6 +433,7 @@ class JitFunction(Specialiser, CallArguments, Pickled):
             "machine": self.machine,
             "profile": profiles is not None and profiles.is_watching,
             "hot_sizes": profiles is not None and profiles.counts_sizes,
+            "autocast": self.autocast,
         }
 
     def for_target(self, target: str) -> JitFunction:
@@ -752,6 +758,8 @@ class JitFunction(Specialiser, CallArguments, Pickled):
     @boundary
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """The function lowered to nt for these arguments (arrays, numbers, or `nt.spec`s), without running it."""
+        if (other := variant(self)) is not self:
+            return other.lower(*args, **kwargs)
         with COMPILING:
             from .lowered import Lowered
 
@@ -795,7 +803,9 @@ class JitFunction(Specialiser, CallArguments, Pickled):
         it. Of a call with Dask arrays: its chunks, the parts of sources that tasks read, and how often a source is read.
         Where the function has parameters of these names, they are the function's.
         """
-        from .explain import checked_format, explanation
+        if (other := variant(self)) is not self:
+            return other.explain(*args, **kwargs)
+        from ..explain.explanation import checked_format, explanation
 
         format = checked_format("text" if "format" in self._names else kwargs.pop("format", "text"))
         strategies = "strategies" not in self._names and bool(kwargs.pop("strategies", False))
@@ -841,7 +851,7 @@ class JitFunction(Specialiser, CallArguments, Pickled):
 
     def _refused(self, refusal: NestorError, types: Types) -> Explanation:
         """What there is to say of a call that has no program."""
-        from .explain import refused
+        from ..explain.explanation import refused
 
         is_late = not self.strict and is_pythons(refusal, self.function, self.target)
         may_fall_back = not self.strict and self.target != "cuda" and self._can_fall_back()
@@ -862,12 +872,12 @@ class JitFunction(Specialiser, CallArguments, Pickled):
 
 def _rendered(said: Explanation, format: str) -> str:
     if format == "html":
-        from .explain_page import page
+        from ..explain.page import page
 
         return page(said)
     if format == "json":
         return said.json()
-    from .explain_text import Text
+    from ..explain.text import Text
 
     return Text(said)
 

@@ -80,7 +80,7 @@ class Lowered(OneValue):
 
         Raises UnsupportedError where it has no derivative (by `nt.grad`, `nt.value_and_grad`, `nt.vjp`).
         """
-        from .derivative_picture import derivative_svg
+        from ..explain.derivative_picture import derivative_svg
 
         return derivative_svg(self.program.module)
 
@@ -378,7 +378,7 @@ class Difference:
         return f"<{self.names[0]} and {self.names[1]}, {str(self).count(chr(10))} lines of difference>"
 
     def _repr_html_(self) -> str:
-        from .cell_html import of_difference
+        from ..explain.cell_html import of_difference
 
         return of_difference(self.before, self.after, self.names)
 

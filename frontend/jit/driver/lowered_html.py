@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from .cell_html import Part, code, module_of, note, of_difference, picture_of, shown
+from ..explain.cell_html import Part, code, module_of, note, of_difference, picture_of, shown
 
 if TYPE_CHECKING:
     from xdsl.dialects.func import FuncOp

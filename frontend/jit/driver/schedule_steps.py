@@ -149,7 +149,7 @@ class Schedule(StepMethods):
         return f"<schedule of {names}: {steps}; loops {', '.join(loops[:MOST_NAMES]) or 'none'}{more}>"
 
     def _repr_html_(self) -> str:
-        from .cell_html import of_schedule
+        from ..explain.cell_html import of_schedule
 
         return of_schedule(self)
 

@@ -60,3 +60,4 @@ if TYPE_CHECKING:
         fallback: Literal["numpy", "compile-later"] | None
         profile: bool
         hot_sizes: bool
+        autocast: Literal["bf16", "f16"] | None

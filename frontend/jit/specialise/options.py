@@ -103,6 +103,17 @@ def machine_name(machine: str | None, target: str) -> str | None:
     return machine
 
 
+AUTOCAST = ("bf16", "f16")
+"""What products may be cast to (nt-autocast)."""
+
+
+def autocast_type(autocast: str | None) -> str | None:
+    """The option `autocast`, checked. Raises DTypeError."""
+    if autocast is None or autocast in AUTOCAST:
+        return autocast
+    raise DTypeError(f"autocast={autocast!r}", hint=f"autocast is None, or one of {', '.join(AUTOCAST)}")
+
+
 def fastmath_flags(fastmath: bool | str | Iterable[str] | None) -> tuple[str, ...]:
     """The flags asked for, in the order of `FASTMATH_FLAGS`, all of which True asks for; and those of `BY_NAME`."""
     if fastmath is False or fastmath is None:

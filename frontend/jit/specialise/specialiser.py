@@ -14,7 +14,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakValueDictionary
 
-from ....dialects.attributes import NT_FASTMATH
+from ....dialects.attributes import NT_AUTOCAST, NT_FASTMATH
 from ....dialects.diagnostic import Diagnostic, NestorError
 from ....lowering.abi.error_codes import RAISE
 from ....runtime import disk_cache
@@ -40,7 +40,7 @@ from .arguments import seems_to_write
 from .dump import is_dumping
 from .history import History
 from .opened_integers import names_to_open, with_opened
-from .options import dynamic_mode, fastmath_flags, machine_name, names_a_machine, strict_mode
+from .options import autocast_type, dynamic_mode, fastmath_flags, machine_name, names_a_machine, strict_mode
 from .profiles import Fixed, Profiles
 
 if TYPE_CHECKING:
@@ -106,6 +106,7 @@ class Specialiser(fast_call.NativeCallable):
         strict: bool | str,
         boundscheck: bool,
         machine: str | None = None,
+        autocast: str | None = None,
     ):
         self.function = function
         self.target = target
@@ -115,6 +116,7 @@ class Specialiser(fast_call.NativeCallable):
         self.strict = strict_mode(strict)
         self.boundscheck = bool(boundscheck)
         self.fastmath = fastmath_flags(fastmath)
+        self.autocast = autocast_type(autocast)
         self.machine = machine
         if names_a_machine(machine):
             with COMPILING:  # it imports a module that another thread may be importing during a fork
@@ -447,6 +449,7 @@ class Specialiser(fast_call.NativeCallable):
             self.strict,
             self.boundscheck,
             self.fastmath,
+            self.autocast,
             self.machine,
             self._writes(),
         )
@@ -630,7 +633,7 @@ class Specialiser(fast_call.NativeCallable):
                         dims=dims,
                     )
                 program.remarks += said
-                _grant_fastmath(program.module, self.fastmath)
+                _grant(program.module, self.fastmath, self.autocast)
                 return program, *((types, values) if outside is None else (outside.types, outside.values))
             except Respecialise as request:
                 self._log.note("compile", _more_text(request, pattern))
@@ -764,11 +767,14 @@ def be_strict(remarks: Sequence[Diagnostic], also_slow: bool) -> None:
     )
 
 
-def _grant_fastmath(module: Any, flags: tuple[str, ...]) -> None:
-    """Note on the function which IEEE guarantees its user gives up."""
-    if not flags:
+def _grant(module: Any, flags: tuple[str, ...], autocast: str | None) -> None:
+    """Note on the functions which IEEE guarantees their user gives up, and what products may be cast to."""
+    if not flags and autocast is None:
         return
     from xdsl.dialects.builtin import ArrayAttr, StringAttr
 
     for function in module.body.block.ops:
-        function.attributes[NT_FASTMATH] = ArrayAttr([StringAttr(flag) for flag in flags])
+        if flags:
+            function.attributes[NT_FASTMATH] = ArrayAttr([StringAttr(flag) for flag in flags])
+        if autocast is not None:
+            function.attributes[NT_AUTOCAST] = StringAttr(autocast)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from nestor.analysis.costs.operations import Work, work_of
 from nestor.dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
-from nestor.frontend.jit.driver.explain_derivatives import Halves
 from nestor.frontend.jit.driver.inspection import extents_of, function_of, numbers_for
+from nestor.frontend.jit.explain.derivatives import Halves
 
 
 def cost(function, *arguments, extents=None, **options):

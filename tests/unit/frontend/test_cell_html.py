@@ -12,7 +12,8 @@ from xml.etree import ElementTree
 import nestor as nt
 import numpy as np
 import pytest
-from nestor.frontend.jit.driver import cell_html, lowered_html
+from nestor.frontend.jit.driver import lowered_html
+from nestor.frontend.jit.explain import cell_html
 
 X, W = np.ones((8, 6)), np.ones((6, 4))
 

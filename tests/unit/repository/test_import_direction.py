@@ -130,6 +130,7 @@ FRONTEND = (
         "nn",
         "functional",
         "jit.driver",
+        "jit.explain",
         "jit.chunked",
         "jit.export",
         "jit.specialise",

@@ -11,7 +11,7 @@ import difflib
 import re
 from collections.abc import Callable, Iterator, Sequence
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ....dialects.diagnostic import NestorError
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.dialects.func import FuncOp
 
-    from .schedule_steps import Schedule
 
 MOST_LINES = 150
 """Lines of a text that are shown."""
@@ -40,8 +39,8 @@ Part = tuple[str, Callable[[], str]]
 """The title of a part, and what makes its HTML."""
 
 
-def of_schedule(schedule: Schedule) -> str:
-    """Its steps, and the nests as they are now."""
+def of_schedule(schedule: Any) -> str:
+    """The steps of a schedule (`nt.schedule`), and the nests as they are now."""
     function = schedule.recorder.state.functions[0]
     title = f"schedule of <b>{escape(function.sym_name.data)}</b>"
     parts: list[Part] = [

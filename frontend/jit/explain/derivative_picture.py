@@ -20,7 +20,7 @@ from ....analysis.tensor.residuals import Derivative, Kept, Unit, short_name
 from ....dialects.diagnostic import fail, op_location
 from ....lowering.pictures.colours import in_both
 from ....lowering.pictures.xml_text import svg_text, xml_text
-from .explain_derivatives import Halves, control_name, counted, kept_type, place_text, there_anyway_text
+from .derivatives import Halves, control_name, counted, kept_type, place_text, there_anyway_text
 
 _CHAR, _LINE, _PAD, _GAP, _MARGIN, _LANE = 7.3, 18.0, 10.0, 14.0, 20.0, 56.0
 """Sizes in pixels: a character, a line of text, padding in a box, gap between boxes, outer margin, room for arrows."""

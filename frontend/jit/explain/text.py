@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .explain import Explanation
+from .explanation import Explanation
 
 
 class Text(str):
@@ -22,6 +22,6 @@ class Text(str):
         return str, (str(self),)
 
     def _repr_html_(self) -> str:
-        from .explain_page import framed
+        from .page import framed
 
         return framed(self._said)

@@ -19,7 +19,8 @@ from ....lowering.pictures.xml_text import xml_text
 from ..chunked.facts import chunk_lines
 from .cell_html import code
 from .derivative_picture import derivative_svg
-from .explain import Explanation, accesses_text, call_text, calls_by_kind, entry_text
+from .explanation import Explanation, accesses_text, call_text, calls_by_kind, entry_text
+from .precisions import precision_lines
 
 MOST_LINES = 400
 """Maximum number of lines of a file that are shown: what is further away is left out."""
@@ -191,6 +192,7 @@ def _said(one: Explanation) -> list[str]:
         "Remarks of the schedule of a GPU": one.kernels,
         "Strategies, tried in this order for each nest until one applies": one.strategies or [],
         "Chunks": [] if one.chunks is None else chunk_lines(one.chunks),
+        "Autocast": [] if one.precisions is None else precision_lines(one.precisions),
         "Remarks": [remark["text"] for remark in one.remarks],
     }
     parts: list[str] = []

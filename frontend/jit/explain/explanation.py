@@ -1,4 +1,4 @@
-"""What `f.explain(...)` knows of a call, as data and as text; `explain_page.py` makes a page of it.
+"""What `f.explain(...)` knows of a call, as data and as text; `page.py` makes a page of it.
 
 first on cpu, compiled                    {"name": "first", "target": "cpu", "status": "compiled",
 arguments:                                 "arguments": [{"name": "x", "type": "float64[8]", ...}],
@@ -17,7 +17,8 @@ from ....analysis.nest.values.trip_counts import largest_extent
 from ....dialects.diagnostic import Diagnostic
 from ...interface.errors import DTypeError
 from ..chunked.facts import chunk_lines
-from .explain_derivatives import Halves, derivative_facts, derivative_lines, half_name
+from .derivatives import Halves, derivative_facts, derivative_lines, half_name
+from .precisions import precision_lines, precisions
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -46,6 +47,8 @@ class Explanation:
     products: list[dict[str, str]] = field(default_factory=list)
     kernels: list[str] = field(default_factory=list)
     """Remarks of the automatic schedule of a GPU."""
+    precisions: dict[str, Any] | None = None
+    """Under `autocast`: the operations by type, and the casts."""
     chunks: dict[str, Any] | None = None
     """Of a call with Dask arrays: its sources, and the steps that compute its results."""
     strategies: list[str] | None = None
@@ -113,6 +116,11 @@ class Explanation:
         lines += self.derivative_text
         if self.chunks is not None:
             lines += ["chunks (docs/dask.md):", *[f"  {one}" for one in chunk_lines(self.chunks)]]
+        if self.precisions is not None:
+            lines += [
+                "autocast (docs/precision.md):",
+                *[f"  {one}" for one in precision_lines(self.precisions)],
+            ]
         if self.products:
             lines += [
                 "products (in tiles of our own, no BLAS: docs/decisions/0014-products-without-blas.md):",
@@ -152,6 +160,7 @@ def explanation(
     found.derivatives = [derivative_facts(one) for one in halves.derivatives]
     module = found.module = halves.lowered()
     found.nests = list(_nests(module))
+    found.precisions = precisions(program.module)
     found.products = _products(module) if target == "cpu" else []
     found.kernels = _schedule_remarks(program.module, machine) if target.startswith("cuda") else []
     found.strategies = _strategies(program.module, target, machine) if strategies else None
