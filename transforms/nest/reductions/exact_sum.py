@@ -20,7 +20,7 @@ becomes
       ... nest.accumulate "low" add (2^28 (%s - %s rounded), rounded), %y_low[%k]
     }
     nest.for "y.end.ax0" %a = 0 to 100 {
-      ... nest.store "y" (%y[%a] + what the sums are), %y[%a] mask %is_summed
+      ... nest.accumulate "y" add (what the sums are), %y[%a] mask %is_summed
     }
 
 so that threads may add up in any order (`nest-atomic`), and the bits are the same in each run. Of f64 there are three
@@ -236,14 +236,12 @@ def _add_up(update: AccumulateOp, largest: AllocOp, sums: list[AllocOp], format_
 def _end(
     end: list[ForOp], update: AccumulateOp, largest: AllocOp, sums: list[AllocOp], format_: _Format
 ) -> None:
-    """Each element is increased by its sum."""
+    """Each element that something was added to is increased by its sum."""
     ivs = AffineList.of(*(one.iv for one in end))
     emit = _Emitter(end[-1].body.block, None, update)
     top = emit.insert(LoadOp(largest.memref, ivs))
     parts = [emit.insert(LoadOp(buffer.memref, ivs)) for buffer in sums]
-    old = emit.insert(LoadOp(update.memrefs[0], ivs))
-    names = ("largest", *_LIMBS[type(format_.type)], "old")
-    for value, name in zip((top, *parts, old), names, strict=True):
+    for value, name in zip((top, *parts), ("largest", *_LIMBS[type(format_.type)]), strict=True):
         value.name_hint = name
     is_summed = emit.compare("ne", top, emit.integer(0, format_.integer))
     carried = list(parts)
@@ -276,8 +274,9 @@ def _end(
     )
     special = emit.select(is_nan, emit.float(float("nan"), format_.type), signed)
     is_special = emit.compare("uge", top, emit.integer(format_.infinity, format_.integer))
-    new = emit.insert(arith.AddfOp(old, emit.select(is_special, special, finite)))
-    emit.insert(StoreOp(new, update.memrefs[0], ivs, label=update.statement, mask=is_summed))
+    # What nothing was added to need not have been written: it is not read.
+    more = emit.select(is_special, special, finite)
+    emit.insert(AccumulateOp("add", [more], update.memrefs, ivs, label=update.statement, mask=is_summed))
 
 
 class _Emitter:

@@ -22,7 +22,7 @@
 // CHECK: arith.mulf %[[REST]]
 // CHECK: nest.accumulate "y_low" add %{{.*}}, %y_low[%[[K]]] : memref<16xi64>
 // CHECK: nest.for "y.end.ax0" %[[AX:.*]] = 0 to 16 {
-// CHECK: nest.store "y" %{{.*}}, %y[%[[AX]]] mask %{{.*}} : memref<16xf32>
+// CHECK: nest.accumulate "y" add %{{.*}}, %y[%[[AX]]] mask %{{.*}} : memref<16xf32>
 func.func @sums(%v: memref<?xf32>, %b: memref<?xi32>, %y: memref<16xf32>) {
   %c0 = arith.constant 0 : index
   %n = memref.dim %b, %c0 : memref<?xi32>
