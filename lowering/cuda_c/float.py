@@ -6,6 +6,7 @@ from typing import Any
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
+    Float16Type,
     Float64Type,
 )
 from xdsl.ir import Attribute
@@ -67,6 +68,15 @@ def c_math_call(name: str) -> Rule:
         return rounded(p, type, call(_c_math(name, type), *(p.value(v) for v in op.operands)))
 
     return rule
+
+
+def exponential(p: Printer, op: Any) -> CExpr:
+    """exp; of 16-bit floats by the instruction for powers of two, which is more exact than these are."""
+    type = op.result.type
+    if not is_short_float(type):
+        return c_math_call("exp")(p, op)
+    name = "nt_exp_half" if isinstance(type, Float16Type) else "nt_exp_bf16"
+    return rounded(p, type, call(p.helper(name), p.value(op.operand)))
 
 
 def fma(p: Printer, op: Any) -> CExpr:
