@@ -123,6 +123,8 @@ class PairLoop:
             self._write(op, op.memref, self._pair(op.value))
         elif isinstance(op, AccumulateOp) and op.memrefs[0] in self.body.pairs and op.combine is None:
             self._update(op)
+        elif isinstance(op, AccumulateOp) and self._is_one_sum(op):
+            self._add_both(op)
         elif is_computation(op) and not any(v in self.varying for v in op.operands):
             self.body.operation(op)
         elif isinstance(op, _ON_PAIRS) and is_short_float(op.result.type):
@@ -154,6 +156,27 @@ class PairLoop:
                 self.both[result] = self._put_together(values, VectorType(result.type, [2]))
             else:
                 self.each[result] = values
+
+    def _is_one_sum(self, op: AccumulateOp) -> bool:
+        """Whether both iterations update one element everywhere, in any order."""
+        domain = domain_of(op)
+        return (
+            op.combine is None
+            and op.order_name == "any"
+            and len(op.memrefs) == 1
+            and op.memrefs[0] not in self.varying
+            and domain.mask is None
+            and self.body.assumed.issuperset(domain.constraints)
+            and not any(v in self.varying for v in op.indices.operands)
+            and op.values[0] in self.varying
+        )
+
+    def _add_both(self, op: AccumulateOp) -> None:
+        """The two values are combined first: the element is updated once."""
+        body, value = self.body, op.values[0]
+        first, second = (self._of_iteration(value, k) for k in (0, 1))
+        (body.values[value],) = body.combine(op, [first], [second])
+        body.operation(op)
 
     # ---- values ----
 
