@@ -152,7 +152,9 @@ class MatrixAttention(OnlineAttention):
         scores_tiling = self._tile_scores(before)
         for loop in (row, product):
             steps.attempt(unmask, loop)
-        tile = self._matrix_tile(product, self.columns * LANES, KEYS)
+        features = self.columns * LANES
+        copied = (self.rows + 2 * STAGES * KEYS) * features * element_bytes(weights.memref.type.element_type)
+        tile = self._matrix_tile(product, features, KEYS, max(0, self._room() - copied))
         tiling = FragmentsOfKeys(tile, [zeros, scaled, end], weights, steps)
         tiling.run()
         self._by_lanes(start)
@@ -243,12 +245,13 @@ class MatrixAttention(OnlineAttention):
 
     # ---- the products ----
 
-    def _matrix_tile(self, row: ForOp, columns: int, depth: int) -> SumTile:
-        """The sum in a nest over rows and columns of a block, and its tile."""
+    def _matrix_tile(self, row: ForOp, columns: int, depth: int, results: int = 0) -> SumTile:
+        """The sum in a nest over rows and columns of a block, and its tile, with so many bytes for results."""
         sums, moving, term = self._sum_of(row)
         own = (f"y{WARPS} r{self.rows // WARPS // ROWS} r2 l8", f"r{columns // COLUMNS} l4 v2")
         tiled = [(loop, parts(text)) for loop, text in zip(moving, own, strict=True)]
-        return SumTile(sums, [], tiled, [term], depth, around=len(enclosing_loops(row)))
+        around = len(enclosing_loops(row))
+        return SumTile(sums, [], tiled, [term], depth, around=around, results=results)
 
     def _tile_scores(self, nests: list[ForOp]) -> MatrixTiling:
         """The scores of a tile of keys."""
@@ -273,8 +276,7 @@ class MatrixAttention(OnlineAttention):
                 loop = inner
         stores = [op for op in keys.walk() if isinstance(op, StoreOp)]
         ahead = {op.memref for op in stores if any(ASYNC in loop.attributes for loop in enclosing_loops(op))}
-        limits = self.gpu.limits
-        room = min(limits.shared_of_block, limits.shared // 2 - limits.reserved)
+        room = self._room()
         shared = sum(bytes_of(op) for op in block.walk() if isinstance(op, AllocOp))
         if shared > max(room, STATIC_SHARED_BYTES):
             raise fail(keys, f"the tiles take {shared} bytes, a block has {room} of shared memory")
@@ -290,6 +292,12 @@ class MatrixAttention(OnlineAttention):
         for loop in steps.do(pipeline, keys, stages=STAGES):
             if loop.constant_trip_count() == 1 and why_not_remove_unit_loop(loop) is None:
                 steps.do(remove_unit_loop, loop)
+
+
+    def _room(self) -> int:
+        """Bytes of shared memory for a block, two of which share a multiprocessor."""
+        limits = self.gpu.limits
+        return min(limits.shared_of_block, limits.shared // 2 - limits.reserved)
 
 
 class FragmentsInRegisters(MatrixTiling):

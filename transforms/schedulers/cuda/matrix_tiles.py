@@ -187,6 +187,7 @@ class MatrixTiling(Tiling):
     def _stage_results(self, block: ForOp, tiles: Sequence[ForOp]) -> list[tuple[AllocOp, ForOp]]:
         """Results of 16 bits go to shared memory first, where their rows begin at multiples of 16 bytes: a lane has two."""
         stores = [op for op in tiles[-1].body.block.ops if isinstance(op, StoreOp)]
+        stores = [op for op in stores if not isinstance(op.memref.owner, AllocOp)]
         if len(stores) != 1 or not self._is_stored_by_pieces(stores[0], tiles):
             return []
         result = stores[0].memref
