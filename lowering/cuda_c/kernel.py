@@ -27,7 +27,7 @@ from ...dialects.attributes import GOES_ON, KIND, NOALIAS, SITE, UNROLL
 from ...dialects.diagnostic import LoweringError, fail, op_location
 from ...dialects.ext import gpu as gpu_ext
 from ...dialects.ext import nvgpu
-from ...dialects.ext.vector import ExtractStridedSliceOp
+from ...dialects.ext.vector import ExtractStridedSliceOp, FromElementsOp
 from ..abi.error_codes import ERROR_CODES, FACTS, RAISED
 from ..abi.kernel_signature import KernelParameter, KernelSignature
 from .expressions import cast, float_to_memory, plain, signed_operand
@@ -178,6 +178,8 @@ class KernelPrinter(WarpPrinter, MatrixPrinter, PairPrinter, SharedPrinter):
             return self.store_sums(op)
         if isinstance(op, arith.ConstantOp) and is_fragment(op.result):
             return  # what pairs are inserted in
+        if isinstance(op, FromElementsOp) and not is_pair(op.result):
+            return  # conditions: nt_select2 has them
         if isinstance(op, vector.LoadOp) and is_array_of_pairs(op.base):
             return self.load_pair(op)
         if isinstance(op, vector.StoreOp) and is_array_of_pairs(op.base):

@@ -4,6 +4,7 @@
 %q = arith.mulf %p, %s : vector<2xf16>                                nt_mul_half2(w[m], s)
 %a = vector.extract %q[0] : f16 from vector<2xf16>                    nt_low_half2(q)          a float, as all f16 are
 %r = vector.from_elements %a, %b : vector<2xf16>                      nt_pack_half2(a, b)      rounded, where they are not
+%t = arith.select %c, %q, %r                                          nt_select2(c0, c1, q, r) of two conditions
 vector.store %r, %w[%m, %c0]                                          w[m] = ...
 
 Such an array has pairs in all of its accesses. An operation on a pair is that on its elements, rounded as these are:
@@ -98,6 +99,9 @@ def pair_of(p: Printer, op: Operation) -> CExpr:
     if isinstance(op, vector.BroadcastOp):
         value = p.value(op.source)
         return call(p.helper(_name("pack", element)), value, value)
+    if isinstance(op, arith.SelectOp) and isinstance(op.cond.owner, FromElementsOp):
+        conditions = [p.value(v) for v in op.cond.owner.operands]
+        return call(p.helper("nt_select2"), *conditions, p.value(op.lhs), p.value(op.rhs))
     name = _ARITHMETIC.get(type(op))
     if name is None:
         raise fail(op, f"{op.name} of pairs has no CUDA C", error=LoweringError)
@@ -178,6 +182,11 @@ def _both(action: str, name: str, instruction: str, arch: int, constant: str = "
 
 
 HELPERS: dict[str, str] = {
+    "nt_select2": """\
+static __device__ unsigned nt_select2(bool low, bool high, unsigned a, unsigned b) {  // one of two, each half by itself
+  const unsigned first = low ? a : (a & 0xffff0000u) | (b & 0xffffu);
+  return high ? first : (first & 0xffffu) | (b & 0xffff0000u);
+}""",
     "nt_pack_half2": _PACK.format(name="half", type="f16"),
     "nt_low_half2": _PART.format(which="low", shift=0),
     "nt_high_half2": _PART.format(which="high", shift=16),
@@ -212,5 +221,5 @@ def _needs(name: str) -> tuple[str, ...]:
     return (*own, *others, *(needed for part in own for needed in _needs(part)))
 
 
-DEPENDS: dict[str, tuple[str, ...]] = {name: _needs(name) for name in HELPERS}
+DEPENDS: dict[str, tuple[str, ...]] = {name: _needs(name) for name in HELPERS if name != "nt_select2"}
 """What the functions call, and what that calls."""

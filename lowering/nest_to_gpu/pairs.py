@@ -127,6 +127,8 @@ class PairLoop:
             self._add_both(op)
         elif is_computation(op) and not any(v in self.varying for v in op.operands):
             self.body.operation(op)
+        elif isinstance(op, arith.SelectOp) and is_short_float(op.result.type):
+            self._select(op)
         elif isinstance(op, _ON_PAIRS) and is_short_float(op.result.type):
             pair = VectorType(op.result.type, [2])
             found = type(op).create(
@@ -137,6 +139,14 @@ class PairLoop:
             self.both[op.result] = self.builder.emit(found).results[0]
         else:
             self._one_by_one(op)
+
+    def _select(self, op: arith.SelectOp) -> None:
+        """One of two pairs, each element by a condition of its own."""
+        conditions = [self._of_iteration(op.cond, k) for k in (0, 1)]
+        both = self._put_together(conditions, VectorType(op.cond.type, [2]))  # pyright: ignore[reportArgumentType]
+        first, second = self._pair(op.lhs), self._pair(op.rhs)
+        new = arith.SelectOp.create(operands=[both, first, second], result_types=[first.type])
+        self.both[op.result] = self.builder.emit(new).results[0]
 
     def _one_by_one(self, op: Operation) -> None:
         """For one iteration and then the other."""
@@ -191,7 +201,7 @@ class PairLoop:
     def _of_iteration(self, value: SSAValue, k: int) -> SSAValue:
         if value in self.each:
             return self.each[value][k]
-        return self._part(self.both[value], k)
+        return self._part(self.both[value], k) if value in self.both else self.body.value(value)
 
     def _part(self, pair: SSAValue, k: int) -> SSAValue:
         assert isinstance(pair.type, VectorType)
