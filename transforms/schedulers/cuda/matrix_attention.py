@@ -59,6 +59,7 @@ from ...nest.memory.stage_factors import stage_factors
 from ...nest.memory.transform_layout import transform_layout
 from ...nest.reductions.online_softmax import online_softmax
 from ...nest.reductions.rfactor import rfactor
+from ...nest.reductions.skip_masked import skip_masked, why_not_skip_masked
 from ...nest.rewrite.steps import Steps
 from ..patterns.attention import Attention
 from ..patterns.products import Product, sum_of_products_in
@@ -67,6 +68,7 @@ from .matrix_tiles import LANE_COLUMN, LANE_ROW, WARP_ROW, MatrixTiling, bind_as
 from .online_attention import OnlineAttention, SumsOfKeys, adds
 from .sum_neighbours import neighbours_of
 from .sum_tiles import SumTile, parts
+from .tile_copies import mark_vector
 
 WARPS = 4
 """Warps of a block."""
@@ -79,6 +81,9 @@ KEYS = 64
 
 DEPTH = 32
 """Terms of a step of the scores, where the features of a head are not copied as a whole."""
+
+LANES_OF_ROW = 4
+"""Lanes that have a row."""
 
 MOST_FEATURES = 128
 """Maximum number of features of a head: a lane has half as many sums, beside its scores."""
@@ -95,6 +100,7 @@ class MatrixAttention(OnlineAttention):
     def __init__(self, found: Attention, gpu: Gpu, steps: Steps):
         first, last = (sum_of_products_in(perfect_band(nest)) for nest in (found.first, found.last))
         assert first is not None and last is not None
+        self.features = extent_of(last.column)
         self.uses = uses_of(last)
         """The nests after the products that use them, element by element."""
         terms = extent_of(first.term)
@@ -140,6 +146,7 @@ class MatrixAttention(OnlineAttention):
         )
         keys = self._along_keys(before, keys)
         scores, weights = (self._sunk(alloc.memref, keys) for alloc in (found.scores, found.weights))
+        skipped = self._skip_masked(keys)
         maximum, total, scale = (self._sunk(buffer, blocks[-1]) for buffer in (maximum, total, scale))
         self._sunk(sums, blocks[-1])
         element = None
@@ -155,10 +162,11 @@ class MatrixAttention(OnlineAttention):
         features = self.columns * LANES
         copied = (self.rows + 2 * STAGES * KEYS) * features * element_bytes(weights.memref.type.element_type)
         tile = self._matrix_tile(product, features, KEYS, max(0, self._room() - copied))
-        tiling = FragmentsOfKeys(tile, [zeros, scaled, end], weights, steps)
+        tiling = FragmentsOfKeys(tile, [zeros, scaled, *(one[2] for one in skipped), end], weights, steps)
         tiling.run()
         self._by_lanes(start)
         self._by_lanes(row, partial(self._share_keys, maximum, total))
+        none = [self._share_rest(first, rest) for first, rest, _ in skipped]
         own = [self._of_lanes(buffer) for buffer in (maximum, total, scale, scores, weights)]
         own += [] if element is None else [element]
         bind_blocks(blocks, steps)
@@ -166,8 +174,53 @@ class MatrixAttention(OnlineAttention):
         tiling.keep_sums()
         for buffer in own:
             steps.do(set_memory, buffer, space="local")
+        for buffer in none:
+            steps.do(set_memory, buffer, space="shared")
         self._copy_ahead(keys, blocks[-1])
         return blocks[0]
+
+    # ---- tiles of keys that a mask leaves nothing of ----
+
+    def _skip_masked(self, keys: ForOp) -> list[tuple[ForOp, ForOp, ForOp]]:
+        """Leave them out, where lanes can share out the zeros that are left of them."""
+        if self.features != self.columns * LANES:
+            return []
+        found: list[tuple[ForOp, ForOp, ForOp]] = []
+        for side in ("above", "below"):
+            if why_not_skip_masked(keys, side) is None:
+                found.append(self.steps.do(skip_masked, keys, side=side))
+        return found
+
+    def _share_rest(self, zeros: ForOp, rest: ForOp) -> AllocOp:
+        """Warps and lanes have columns, four lanes share out their terms: where the sums go."""
+        steps = self.steps
+        (none,) = [op.memref.owner for op in zeros.walk() if isinstance(op, StoreOp)]
+        assert isinstance(none, AllocOp)
+        for loop in (zeros, rest):
+            terms = perfect_band(loop)[1:]
+            warp, column = steps.do(split, loop, factor=ROWS // 2 * self.columns, tail="perfect")
+            lane, own = steps.do(split, column, factor=self.columns, tail="perfect")
+            if not terms:
+                steps.do(annotate, own, mark="unrolled")
+            else:
+                self._share_terms(none, lane, terms, own)
+            bind_as(warp, *WARP_ROW, steps)
+            bind_as(lane, *LANE_ROW, steps)
+        return none
+
+    def _share_terms(self, none: AllocOp, lane: ForOp, terms: list[ForOp], own: ForOp) -> None:
+        steps = self.steps
+        blocks, term = terms
+        turn, among = steps.do(split, term, factor=LANES_OF_ROW, tail="perfect")
+        steps.do(reorder, [among, blocks, turn, own])
+        name = f"{none.label.data}_column"
+        sums, *copies = steps.do(cache_write, none, lane, space="local", name=name)
+        steps.do(cache_write, sums, among, init="identity", space="local", name=f"{name}_lane")
+        for loop in [op for op in lane.body.walk() if isinstance(op, ForOp) and op not in (among, blocks, turn, own)]:
+            steps.do(annotate, loop, mark="unrolled")
+        steps.do(annotate, turn, mark="unrolled")
+        mark_vector(own, True, steps)
+        bind_as(among, *LANE_COLUMN, steps)
 
     # ---- the result ----
 
