@@ -235,7 +235,7 @@ class _Rewriting:
             self._erase(variable)
 
     def _flags(self) -> arith.FastMathFlagsAttr:
-        """Sums of products and of exponentials are scaled by the same number: where these have 16 bits, it may be off by more.
+        """Sums of products and of exponentials are scaled by one number: where these have 16 bits, it may be off by more.
 
         What is left of its error is the share of a block in the row, which the rounded exponentials know less well.
         """

@@ -18,28 +18,29 @@
 
 with side=above becomes
 
-    nest.for "o" %o = 0 to min(16, 1) { the same }           // 31 - 64 * %o >= 0
+    nest.for "o" %o = 0 to 1 { the same }                    // 31 - 64 * %o >= 0
     %none = nest.alloc "none" : memref<64xf32>
     nest.for "l.none" %l = 0 to 64 { 0 to %none[%l] }
-    nest.for "l.rest" %l = 0 to 64 { nest.for "o.rest" %o = max(0, 1) to 16 { nest.for "j.rest" %j = 0 to 64 {
+    nest.for "l.rest" %l = 0 to 64 { nest.for "o.rest" %o = 1 to 16 { nest.for "j.rest" %j = 0 to 64 {
       %v = nest.load %b[64 * %o + %j, %l]
       ... nest.accumulate "none" add (%v * 0), %none[%l]
-    nest.for "i.rest" ... { nest.for "l" ... { nest.accumulate "y" add %none[%l], %y[%i, %l] } }
+    nest.for "i.added" ... { nest.for "l.added" ... { nest.accumulate "y" add %none[%l], %y[%i, %l] } }
 
-A block of scores that are all -inf changes no maximum; its exponentials are 0, and it scales by 1 (or sums that are 0). What
+A block of scores that are all -inf changes no maximum; its exponentials are 0, and it scales by 1, or sums that are 0. What
 is left of it is 0 times the other factor, which is 0, or NaN where that is infinite or NaN: so much is added up, once for
 all rows. Bounds are computed from what the mask compares (`mask_conditions.py`), for the rows of the nest: of conditions
 that all hold where the mask is true, one that grows or falls with the blocks. side=below leaves out the first blocks.
 
-Refused unless the body of the loop is such a block, with scores that are its own; unless both loops over its columns select -inf
-by the same affine conditions; and where no condition bounds the loop on that side. In FlashAttention kernels this is "causal
-block skipping", without the zeros; TVM, Halide, Exo and NNC have nothing of the kind.
+Refused unless the body of the loop is such a block, with scores that are its own, and sums that start from 0; unless both
+loops over its columns select -inf by the same affine conditions; and where no condition bounds the loop on that side. In
+FlashAttention kernels this is "causal block skipping", without the zeros; TVM, Halide, Exo and NNC have nothing of the kind.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import inf
 from typing import Literal
 
@@ -51,6 +52,7 @@ from xdsl.ir.affine import AffineBinaryOpKind, AffineDimExpr
 from ....analysis.nest.loop_structure import is_inside, loops_in, perfect_band
 from ....analysis.nest.sets.accesses import is_defined_outside
 from ....analysis.nest.sets.domains import is_computation
+from ....analysis.nest.sets.producers import top_in
 from ....analysis.nest.values.mask_conditions import conditions_of
 from ....dialects.affine import AffineList, dims_of, linear_terms
 from ....dialects.diagnostic import NestorError, fail
@@ -61,6 +63,9 @@ from ..rewrite.loops import fresh_names
 Side = Literal["above", "below"]
 
 _CASTS = (arith.ExtFOp, arith.TruncFOp)
+
+_OTHER = "a block does not just compute a running softmax of rows and its product"
+_PRODUCT = "the product is none of rows and a known number of columns, with terms of their own bounds"
 
 
 class _NotSuch(Exception):
@@ -98,10 +103,18 @@ def skip_masked(loop: ForOp, side: Side = "above") -> tuple[ForOp, ForOp, ForOp]
         raise plan
     made = _rest(loop, plan, side)
     if side == "above":
-        loop.set_bounds(loop.lower, loop.upper.concat(plan.bound).canonical())
+        loop.set_bounds(loop.lower, _with(loop.upper, plan.bound, min))
     else:
-        loop.set_bounds(loop.lower.concat(plan.bound).canonical(), loop.upper)
+        loop.set_bounds(_with(loop.lower, plan.bound, max), loop.upper)
     return made
+
+
+def _with(bounds: AffineList, bound: AffineList, of: Callable[[int, int], int]) -> AffineList:
+    """Bounds and one more, of which the least (the largest) counts."""
+    numbers, more = bounds.constants(), bound.constants()
+    if numbers is None or more is None or len(numbers) != 1:
+        return bounds.concat(bound).canonical()
+    return AffineList.of(of(numbers[0], more[0]))
 
 
 def _plan(loop: ForOp, side: Side) -> _Plan | NestorError:
@@ -120,13 +133,16 @@ def _plan(loop: ForOp, side: Side) -> _Plan | NestorError:
 
 def _match(loop: ForOp, side: Side) -> _Plan:
     nests = [op for op in loop.body.block.ops if isinstance(op, ForOp)]
+    for op in loop.body.block.ops:
+        if not isinstance(op, ForOp | AllocOp | LoadOp) and not is_computation(op):
+            raise _NotSuch(_OTHER, op)
     rows = [nest for nest in nests if _updates(nest, "maximum", loop)]
     if len(rows) != 1:
-        raise _NotSuch("no nest in it has a running maximum of rows", loop)
+        raise _NotSuch(_OTHER, loop)
     masks, state, weights, scale = _check_rows(rows[0], loop)
-    product = next((nest for nest in nests if _is_product(nest, weights)), None)
+    product = next((one for one in nests if one is not rows[0] and _is_product(one, weights)), None)
     if product is None:
-        raise _NotSuch("no nest in it multiplies the exponentials", rows[0])
+        raise _NotSuch(_OTHER, rows[0])
     sums = _sole_update(product)
     for nest in nests:
         if nest not in (rows[0], product):
@@ -134,7 +150,9 @@ def _match(loop: ForOp, side: Side) -> _Plan:
     for nest in nests:
         for op in nest.walk():
             if isinstance(op, LoadOp) and op.memref in state and nest is not rows[0]:
-                raise _NotSuch("something else reads the running maximum or sum", op)
+                raise _NotSuch(_OTHER, op)
+    for buffer, number in ((state[0], -inf), (state[1], 0.0), (sums.memrefs[0], 0.0)):
+        _check_start(buffer, number, loop)
     bounds = [_bound(mask, loop, side) for mask in masks]
     if bounds[0] is None or bounds[1] != bounds[0]:
         raise _NotSuch(f"no affine condition of its mask leaves out blocks {side} others", rows[0])
@@ -144,17 +162,17 @@ def _match(loop: ForOp, side: Side) -> _Plan:
     terms = [one for one in band if one.iv not in sums.indices.operands]
     columns = [one for one in band if one.iv in inside and one not in terms]
     if any(one.iv in inside for one in band if one not in (*terms, *columns)):
-        raise _NotSuch("the product is none of rows and columns", sums)
+        raise _NotSuch(_PRODUCT, sums)
     others = {one.iv for one in band if one not in (*terms, *columns)}
     for k in range(len(sums.where or ())):
         values = sums.where[k].canonical().operands  # pyright: ignore[reportOptionalSubscript]
         if others.intersection(values) and {loop.iv, *(one.iv for one in terms)}.intersection(values):
-            raise _NotSuch("terms of the product are left out row by row", sums)
+            raise _NotSuch(_PRODUCT, sums)
     for one in (*columns, *terms):
         if one.lower.constants() != (0,) or one.step_value != 1 or not _may_be_alone(one, band):
-            raise _NotSuch("a loop of the product has no bounds of its own", one)
+            raise _NotSuch(_PRODUCT, one)
     if any(one.constant_trip_count() is None for one in columns):
-        raise _NotSuch("how many columns the product has is not known", sums)
+        raise _NotSuch(_PRODUCT, sums)
     return _Plan(bounds[0], band, columns, terms, sums, factor)
 
 
@@ -162,39 +180,64 @@ def _may_be_alone(one: ForOp, band: Sequence[ForOp]) -> bool:
     return not any(other.iv in one.upper.operands for other in band)
 
 
-def _check_rows(nest: ForOp, loop: ForOp) -> tuple[list[SSAValue], set[SSAValue], SSAValue, SSAValue]:
+def _check_start(buffer: SSAValue, number: float, loop: ForOp) -> None:
+    """Before the loop maxima are -inf and sums 0: what scales these as long as they are, exp(-inf), changes nothing."""
+    alloc, block = buffer.owner, loop.parent
+    if not isinstance(alloc, AllocOp) or alloc.parent is not block or block is None:
+        raise _NotSuch("its maxima do not start from -inf, or its sums not from 0", loop)
+    for use in buffer.uses:
+        op, top = use.operation, top_in(block, use.operation)
+        if isinstance(op, LoadOp) or top is loop or loop.is_before_in_block(top):
+            continue
+        if not isinstance(op, StoreOp) or not _is_number(op.value, number):
+            raise _NotSuch("its maxima do not start from -inf, or its sums not from 0", op)
+
+
+def _check_rows(nest: ForOp, loop: ForOp) -> tuple[list[SSAValue], list[SSAValue], SSAValue, SSAValue]:
     """The masks of the two passes, the running maximum and sum, and where exponentials and scales go."""
     row = perfect_band(nest)[-1]
     ops = list(row.body.block.ops)
     passes = [op for op in ops if isinstance(op, ForOp)]
     if len(passes) != 2 or any(len(loops_in(one)) != 1 for one in passes):
-        raise _NotSuch("rows are not two passes: a running maximum, and exponentials with their sum", nest)
+        raise _NotSuch(_OTHER, nest)
     largest, exponents = passes
     maximum, total = (_sole_update(one) for one in passes)
     if maximum.combiner.data != "maximum" or total.combiner.data != "add":
-        raise _NotSuch("rows are not two passes: a running maximum, and exponentials with their sum", nest)
+        raise _NotSuch(_OTHER, nest)
     m, s = maximum.memrefs[0], total.memrefs[0]
     first = _selected(maximum.values[0])
     stores = [op for op in exponents.body.block.ops if isinstance(op, StoreOp)]
     e = _uncast(total.values[0])
     shifted = e.owner.operands[0].owner if isinstance(e.owner, math.ExpOp) else None
     if len(stores) != 1 or _uncast(stores[0].value) is not e or not isinstance(shifted, arith.SubfOp):
-        raise _NotSuch("its second pass stores no exponentials", exponents)
+        raise _NotSuch(_OTHER, exponents)
     second, shift = _selected(_uncast(shifted.lhs)), shifted.rhs
     if not _is_shift(shift, m, largest):
-        raise _NotSuch("exponentials are not of the differences from the running maximum", shifted)
+        raise _NotSuch(_OTHER, shifted)
     scale = _check_scale(ops, shift, m, s, largest)
-    if any(isinstance(op, AccumulateOp) or (isinstance(op, StoreOp) and op.memref not in (s, scale)) for op in ops):
-        raise _NotSuch("a row does something else", row)
+    if any(
+        isinstance(op, AccumulateOp) or (isinstance(op, StoreOp) and op.memref not in (s, scale))
+        for op in ops
+    ):
+        raise _NotSuch(_OTHER, row)
     for op in (maximum, total):
         if op.order_name != "any" or any(one.iv in op.indices.operands for one in passes):
-            raise _NotSuch("this is no running maximum or sum of a row", op)
+            raise _NotSuch(_OTHER, op)
+    if _domain_in(largest, maximum) != _domain_in(exponents, total, largest.iv):
+        raise _NotSuch(_OTHER, nest)
     weights = stores[0].memref
     if any(isinstance(op, StoreOp) for op in largest.walk()):
-        raise _NotSuch("its first pass stores something", largest)
+        raise _NotSuch(_OTHER, largest)
     if not _is_own(weights, loop):
         raise _NotSuch("exponentials are used behind their block", stores[0])
-    return [first, second], {m, s}, weights, scale
+    return [first, second], [m, s], weights, scale
+
+
+def _domain_in(one: ForOp, op: AccumulateOp, variable: SSAValue | None = None) -> tuple[AffineList, ...]:
+    """Where a pass updates: its bounds and the domain, of the variable of another pass if that is given."""
+    where = AffineList((), ()) if op.where is None else op.where
+    where = where if variable is None else where.substitute(one.iv, variable)
+    return one.lower.canonical(), one.upper.canonical(), where.canonical()
 
 
 def _check_scale(
@@ -204,17 +247,17 @@ def _check_scale(
     scaled = [op for op in ops if isinstance(op, StoreOp) and op.memref is s]
     others = [op for op in ops if isinstance(op, StoreOp) and op.memref is not s]
     if len(scaled) != 1 or len(others) != 1 or not isinstance(scaled[0].value.owner, arith.MulfOp):
-        raise _NotSuch("the running sum is not scaled once", largest)
+        raise _NotSuch(_OTHER, largest)
     factor = others[0].value
     old, by = scaled[0].value.owner.operands
     difference = factor.owner.operands[0].owner if isinstance(factor.owner, math.ExpOp) else None
     is_scaled = isinstance(old.owner, LoadOp) and old.owner.memref is s and by is factor
     if not is_scaled or not isinstance(difference, arith.SubfOp):
-        raise _NotSuch("the running sum is not scaled by an exponential", scaled[0])
+        raise _NotSuch(_OTHER, scaled[0])
     before, now = _uncast(difference.lhs), _uncast(difference.rhs)
     is_before = isinstance(before.owner, LoadOp) and before.owner.memref is m
     if not is_before or not before.owner.is_before_in_block(largest) or now is not shift:  # pyright: ignore
-        raise _NotSuch("the scale is not that of the maximum before and now", others[0])
+        raise _NotSuch(_OTHER, others[0])
     return others[0].memref
 
 
@@ -235,7 +278,9 @@ def _selected(value: SSAValue) -> SSAValue:
     """The mask where it is false the value is -inf."""
     op = value.owner
     if not isinstance(op, arith.SelectOp) or not _is_number(op.rhs, -inf):
-        raise _NotSuch("its scores are not those that a mask selects, or -inf", op if isinstance(op, Operation) else None)
+        raise _NotSuch(
+            "its scores are not those that a mask selects, or -inf", op if isinstance(op, Operation) else None
+        )
     return op.cond
 
 
@@ -270,24 +315,26 @@ def _updates(nest: ForOp, combiner: str, loop: ForOp) -> bool:
 
 def _is_product(nest: ForOp, weights: SSAValue) -> bool:
     loads = [op for op in nest.walk() if isinstance(op, LoadOp)]
-    return any(op.memref is weights for op in loads) and any(isinstance(op, AccumulateOp) for op in nest.walk())
+    return any(op.memref is weights for op in loads) and any(
+        isinstance(op, AccumulateOp) for op in nest.walk()
+    )
 
 
 def _sole_update(nest: ForOp) -> AccumulateOp:
     found = [op for op in nest.walk() if isinstance(op, AccumulateOp)]
     if len(found) != 1 or len(found[0].memrefs) != 1 or found[0].mask is not None:
-        raise _NotSuch("a nest has several updates", nest)
+        raise _NotSuch(_OTHER, nest)
     return found[0]
 
 
 def _other_factor(sums: AccumulateOp, weights: SSAValue) -> SSAValue:
     product = sums.values[0].owner
     if sums.combiner.data != "add" or sums.order_name != "any" or not isinstance(product, arith.MulfOp):
-        raise _NotSuch("the exponentials are not multiplied and added up", sums)
+        raise _NotSuch(_OTHER, sums)
     sides = list(product.operands)
     of_weights = [_is_load_of(_uncast(side), weights) for side in sides]
     if of_weights.count(True) != 1:
-        raise _NotSuch("the exponentials are not multiplied and added up", sums)
+        raise _NotSuch(_OTHER, sums)
     return sides[1 - of_weights.index(True)]
 
 
@@ -307,7 +354,7 @@ def _chain(value: SSAValue, inner: ForOp) -> list[Operation]:
         owner = pending.pop().owner
         if isinstance(owner, Operation) and owner.parent is inner.body.block and owner not in found:
             if not isinstance(owner, LoadOp) and not is_computation(owner):
-                raise _NotSuch("a factor is not computed from what is loaded", owner)
+                raise _NotSuch(_PRODUCT, owner)
             found.add(owner)
             pending += owner.operands
     return [op for op in inner.body.block.ops if op in found]
@@ -321,7 +368,9 @@ def _uncast(value: SSAValue) -> SSAValue:
 
 def _is_number(value: SSAValue, number: float) -> bool:
     op = value.owner
-    return isinstance(op, arith.ConstantOp) and isinstance(op.value, FloatAttr) and op.value.value.data == number
+    return (
+        isinstance(op, arith.ConstantOp) and isinstance(op.value, FloatAttr) and op.value.value.data == number
+    )
 
 
 # ---- bounds -----------------------------------------------------------------------------------------
@@ -357,7 +406,9 @@ def _largest(variable: SSAValue, factor: int, loop: ForOp) -> int | None:
     around = variable.owner.parent_op() if not isinstance(variable.owner, Operation) else None
     if not isinstance(around, ForOp) or not is_inside(around, loop) or around.lower.constants() != (0,):
         return None
-    ends = [number[0] for k in range(len(around.upper)) if (number := around.upper[k].constants()) is not None]
+    ends = [
+        number[0] for k in range(len(around.upper)) if (number := around.upper[k].constants()) is not None
+    ]
     if not ends or around.step_value != 1:
         return None
     return factor * (min(ends) - 1) if factor > 0 else 0
@@ -380,7 +431,7 @@ def _rest(loop: ForOp, plan: _Plan, side: Side) -> tuple[ForOp, ForOp, ForOp]:
     _fill(zeros[-1], location, zero, StoreOp(zero.result, alloc.memref, ivs, label="none"))
     rest = _terms(loop, plan, side, alloc.memref)
     rows = [one for one in plan.product if one not in plan.terms]
-    added, ivs = _loops(loop, rows, "rest")
+    added, ivs = _loops(loop, rows, "added")
     mapping = {old.iv: new.iv for old, new in zip(rows, added, strict=True)}
     at = AffineList.of(*(mapping[one.iv] for one in plan.columns))
     load = LoadOp(alloc.memref, at)
@@ -407,9 +458,9 @@ def _terms(loop: ForOp, plan: _Plan, side: Side, none: SSAValue) -> ForOp:
     (name,) = fresh_names(loop, f"{loop.label}.rest")
     blocks = ForOp(name, 0, 0)
     if side == "above":
-        blocks.set_bounds(loop.lower.concat(plan.bound).canonical(), loop.upper)
+        blocks.set_bounds(_with(loop.lower, plan.bound, max), loop.upper)
     else:
-        blocks.set_bounds(loop.lower, loop.upper.concat(plan.bound).canonical())
+        blocks.set_bounds(loop.lower, _with(loop.upper, plan.bound, min))
     blocks.iv.name_hint = loop.iv.name_hint
     columns[-1].body.block.add_op(blocks)
     mapping: dict[SSAValue, SSAValue] = {loop.iv: blocks.iv}
@@ -460,7 +511,7 @@ def _loops(loop: ForOp, like: Sequence[ForOp], what: str) -> tuple[list[ForOp], 
     """A nest of loops like these, and its variables."""
     names = fresh_names(loop, *(f"{one.label}.{what}" for one in like))
     loops = [ForOp(name, 0, one.upper) for name, one in zip(names, like, strict=True)]
-    for outer, inner in zip(loops, loops[1:], strict=False):
+    for outer, inner in pairwise(loops):
         outer.body.block.add_op(inner)
     for new, old in zip(loops, like, strict=True):
         new.location, new.iv.name_hint = old.location, old.iv.name_hint

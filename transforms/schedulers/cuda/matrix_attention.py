@@ -146,9 +146,9 @@ class MatrixAttention(OnlineAttention):
         )
         keys = self._along_keys(before, keys)
         scores, weights = (self._sunk(alloc.memref, keys) for alloc in (found.scores, found.weights))
-        skipped = self._skip_masked(keys)
         maximum, total, scale = (self._sunk(buffer, blocks[-1]) for buffer in (maximum, total, scale))
         self._sunk(sums, blocks[-1])
+        skipped = self._skip_masked(keys)
         element = None
         if uses:
             end, element = self._used_at_once([*after, end, *uses])
@@ -214,9 +214,11 @@ class MatrixAttention(OnlineAttention):
         turn, among = steps.do(split, term, factor=LANES_OF_ROW, tail="perfect")
         steps.do(reorder, [among, blocks, turn, own])
         name = f"{none.label.data}_column"
-        sums, *copies = steps.do(cache_write, none, lane, space="local", name=name)
+        sums, _, _ = steps.do(cache_write, none, lane, space="local", name=name)
         steps.do(cache_write, sums, among, init="identity", space="local", name=f"{name}_lane")
-        for loop in [op for op in lane.body.walk() if isinstance(op, ForOp) and op not in (among, blocks, turn, own)]:
+        for loop in [
+            op for op in lane.body.walk() if isinstance(op, ForOp) and op not in (among, blocks, turn, own)
+        ]:
             steps.do(annotate, loop, mark="unrolled")
         steps.do(annotate, turn, mark="unrolled")
         mark_vector(own, True, steps)
@@ -345,7 +347,6 @@ class MatrixAttention(OnlineAttention):
         for loop in steps.do(pipeline, keys, stages=STAGES):
             if loop.constant_trip_count() == 1 and why_not_remove_unit_loop(loop) is None:
                 steps.do(remove_unit_loop, loop)
-
 
     def _room(self) -> int:
         """Bytes of shared memory for a block, two of which share a multiprocessor."""

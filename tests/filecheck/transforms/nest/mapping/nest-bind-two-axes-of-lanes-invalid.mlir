@@ -19,3 +19,17 @@ func.func @not_all(%v: f32, %s: memref<f32>) {
   }
   func.return
 }
+
+// -----
+
+func.func @twice(%v: f32, %s: memref<f32>) {
+  // expected-note @below {{here}}
+  nest.for "y" %y = 0 to 8 bind "lane.y" {
+    // expected-error @below {{cannot bind the loop "x": the lanes of this loop combine their values already}}
+    nest.for "x" %x = 0 to 4 {
+      // expected-note @below {{the reduction is here}}
+      nest.accumulate "s" add %v, %s[] : memref<f32>
+    }
+  }
+  func.return
+}
