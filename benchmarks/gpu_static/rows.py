@@ -123,6 +123,7 @@ OTHERS = (
     Row("attention f32 4 x 16 x 1024 x 64", attention, ("float32 4 16 1024 64",) * 3),
     Row("attention f16 4 x 16 x 1024 x 64", attention, ("float16 4 16 1024 64",) * 3),
     Row("attention f16 causal 4 x 16 x 1024 x 64", causal, ("float16 4 16 1024 64",) * 3),
+    Row("attention f16 backward 4 x 16 x 1024 x 64", gradients, ("float16 4 16 1024 64",) * 3),
     Row("attention f16 4 x 16 x 1024 x 128", attention, ("float16 4 16 1024 128",) * 3),
     Row("softmax f32 16384 x 1024", softmax, ("float32 16384 1024",)),
     Row("softmax f16 16384 x 1024", softmax, ("float16 16384 1024",)),
