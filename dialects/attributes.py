@@ -138,6 +138,9 @@ SCAN = "nestor.scan"
 MATRIX = "nestor.matrix"
 """Tensor cores compute what lanes do with their tiles. nest-annotate checks it (`matrix_tiles.py`)."""
 
+PAIRS = "nestor.pairs"
+"""Of a memref.alloca of 16-bit floats: all accesses are to the two elements of a row. convert-nest-to-gpu sees to it."""
+
 AMX = "nestor.amx"
 """The matrix unit of a CPU adds up the terms. nest-annotate checks it (`amx_tiles.py`)."""
 

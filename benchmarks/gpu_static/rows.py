@@ -43,6 +43,17 @@ def attention(q, k, v):
     return nn.attention(q, k, v)
 
 
+def causal(q, k, v):
+    return nn.attention(q, k, v, np.arange(q.shape[-2])[:, None] >= np.arange(k.shape[-2]))
+
+
+def gradients(q, k, v):
+    def total(q, k, v):
+        return np.sum(nn.attention(q, k, v))
+
+    return nt.grad(total, argnums=(0, 1, 2))(q, k, v)
+
+
 def softmax(x):
     return nn.softmax(x)
 
@@ -111,6 +122,9 @@ OTHERS = (
     Row("conv f16 8 x 64 x 56 x 56, 3 x 3", conv, ("float16 8 64 56 56", "float16 64 64 3 3")),
     Row("attention f32 4 x 16 x 1024 x 64", attention, ("float32 4 16 1024 64",) * 3),
     Row("attention f16 4 x 16 x 1024 x 64", attention, ("float16 4 16 1024 64",) * 3),
+    Row("attention f16 causal 4 x 16 x 1024 x 64", causal, ("float16 4 16 1024 64",) * 3),
+    Row("attention f16 backward 4 x 16 x 1024 x 64", gradients, ("float16 4 16 1024 64",) * 3),
+    Row("attention f16 4 x 16 x 1024 x 128", attention, ("float16 4 16 1024 128",) * 3),
     Row("softmax f32 16384 x 1024", softmax, ("float32 16384 1024",)),
     Row("softmax f16 16384 x 1024", softmax, ("float16 16384 1024",)),
     Row("softmax f32 2048 x 16384", softmax, ("float32 2048 16384",)),

@@ -114,4 +114,25 @@ class ExtractStridedSliceOp(IRDLOperation):
             raise VerifyException("the result has the shape that sizes say")
 
 
-VECTOR = ExtendedDialect(Vector, [StepOp, GatherOp, ScatterOp, ExtractStridedSliceOp])
+@irdl_op_definition
+class FromElementsOp(IRDLOperation):
+    """A vector of scalars: `%v = vector.from_elements %a, %b : vector<2xf16>`."""
+
+    name = "vector.from_elements"
+    elements = var_operand_def()
+    result = result_def(VectorType)
+    traits = traits_def(Pure())
+    assembly_format = "$elements attr-dict `:` type($elements) `to` type($result)"
+
+    def verify_(self) -> None:
+        assert isinstance(self.result.type, VectorType)
+        count = 1
+        for extent in self.result.type.get_shape():
+            count *= extent
+        if len(self.elements) != count:
+            raise VerifyException(f"{len(self.elements)} elements for {self.result.type}")
+        if any(value.type != self.result.type.element_type for value in self.elements):
+            raise VerifyException(f"the elements are not those of {self.result.type}")
+
+
+VECTOR = ExtendedDialect(Vector, [StepOp, GatherOp, ScatterOp, ExtractStridedSliceOp, FromElementsOp])

@@ -19,7 +19,19 @@ from .access import AccessOp, LoadOp, StatementOp, StoreOp
 from .accumulate import ATOMIC_BITS, ATOMIC_COMBINERS, COMBINERS, ORDERS, AccumulateOp, YieldOp, is_atomic
 from .barrier import BarrierOp
 from .buffer import AllocOp, IndexOp, LookupOp
-from .loop import BIND_AXES, BLOCK_AXES, LANES, MARKS, MAX_THREADS, THREAD_AXES, ForOp, IfOp
+from .loop import (
+    BIND_AXES,
+    BLOCK_AXES,
+    LANES,
+    LANES_ALONG,
+    MARKS,
+    MAX_THREADS,
+    THREAD_AXES,
+    ForOp,
+    IfOp,
+    told_apart,
+    with_lanes,
+)
 from .prefetch import PrefetchOp
 
 NEST = Dialect(
@@ -35,6 +47,7 @@ __all__ = [
     "BLOCK_AXES",
     "COMBINERS",
     "LANES",
+    "LANES_ALONG",
     "MARKS",
     "MAX_THREADS",
     "NEST",
@@ -54,4 +67,6 @@ __all__ = [
     "StoreOp",
     "YieldOp",
     "is_atomic",
+    "told_apart",
+    "with_lanes",
 ]

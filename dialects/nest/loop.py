@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Self
 
 from xdsl.dialects.builtin import AffineMapAttr, IntegerAttr, StringAttr, i1, i64
@@ -30,12 +31,31 @@ from ..limits import MAX_LANES, MAX_NUMBER
 from .common import INDEX, as_list, name_hint_of, segments, verify_affine
 
 BLOCK_AXES = ("block.x", "block.y", "block.z")
-THREAD_AXES = ("thread.x", "thread.y", "thread.z", "lane")
+THREAD_AXES = ("thread.x", "thread.y", "thread.z", "lane", "lane.y", "lane.x")
 BIND_AXES = BLOCK_AXES + THREAD_AXES
 """What a loop can be bound to on a GPU. Where lanes of a warp are bound, thread.x counts warps."""
 
 LANES = 32
 """Threads per warp; they run together and can exchange values."""
+
+LANES_ALONG = {"lane": LANES, "lane.y": 8, "lane.x": 4}
+"""How many lanes are along an axis: a warp is one row of them, or 8 by 4, where lane 4 * y + x has the rows y and the
+columns 2 * x and 2 * x + 1 of what a tensor core adds up."""
+
+
+def told_apart(axes: Iterable[str]) -> list[str]:
+    """The axes along which the threads of a block are told apart, where loops are bound to `axes`: lanes by one number."""
+    used = {"lane" if axis in LANES_ALONG else axis for axis in axes}
+    return [axis for axis in THREAD_AXES if axis in used]
+
+
+def with_lanes(axes: Iterable[str]) -> set[str]:
+    """What loops over `axes` around are loops over: lane.y and lane.x together are the lanes, and the other way round."""
+    found = set(axes)
+    if found.issuperset(("lane.y", "lane.x")):
+        found.add("lane")
+    return found | set(LANES_ALONG) if "lane" in found else found
+
 
 MARKS = ("serial", "parallel", "vectorized", "unrolled", *BIND_AXES)
 """What can be decided for a loop; `serial` is the default and is not printed."""

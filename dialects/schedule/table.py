@@ -399,6 +399,13 @@ _ROWS: dict[tuple[str, str], tuple[Primitive, ...]] = {
             ),
         ),
         _primitive(
+            "skip_masked",
+            "Leave out blocks of a running softmax in which a mask leaves nothing; zeros of their product stay.",
+            _loop(),
+            (Option("side", "word", "above", choices=("above", "below")),),
+            (Result("zeros"), Result("rest"), Result("added")),
+        ),
+        _primitive(
             "lift",
             "Reduce tuples base by base: first the bases, then the sums that are relative to them.",
             _loop(),

@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     Float16Type,
     Float64Type,
     IntegerType,
 )
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 
 from ...dialects.diagnostic import LoweringError, fail
+from ...dialects.ext import gpu as gpu_ext
 from .expressions import (
     Printer,
     Rule,
@@ -122,7 +124,15 @@ def resize_float(p: Printer, op: Any) -> CExpr:
         return cast("double", operand) if isinstance(type, Float64Type) else _to_float(op, operand)
     if isinstance(op.input.type, Float64Type):
         return narrow_float(p, operand, type)
+    if _comes_from_lane(op.input, type):
+        return operand
     return rounded(p, type, operand)
+
+
+def _comes_from_lane(value: SSAValue, type: Attribute) -> bool:
+    """Whether another lane has made a 16-bit float wider to send it: it is rounded already."""
+    sent = value.owner.operands[0].owner if isinstance(value.owner, gpu_ext.ShuffleOp) else None
+    return isinstance(sent, arith.ExtFOp) and sent.input.type == type
 
 
 def _to_float(op: Any, operand: CExpr) -> CExpr:

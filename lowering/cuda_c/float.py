@@ -6,8 +6,11 @@ from typing import Any
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
+    Float16Type,
+    Float32Type,
     Float64Type,
 )
+from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute
 
 from ...dialects.diagnostic import LoweringError, fail
@@ -67,6 +70,17 @@ def c_math_call(name: str) -> Rule:
         return rounded(p, type, call(_c_math(name, type), *(p.value(v) for v in op.operands)))
 
     return rule
+
+
+def exponential(p: Printer, op: Any) -> CExpr:
+    """exp; of 16-bit floats by the instruction for powers of two, which is more exact than these are, and where asked for."""
+    type = op.result.type
+    if isinstance(type, Float32Type) and FastMathFlag.APPROX_FUNC in op.fastmath.data:
+        return call(p.helper("nt_exp_approx"), p.value(op.operand))
+    if not is_short_float(type):
+        return c_math_call("exp")(p, op)
+    name = "nt_exp_half" if isinstance(type, Float16Type) else "nt_exp_bf16"
+    return rounded(p, type, call(p.helper(name), p.value(op.operand)))
 
 
 def fma(p: Printer, op: Any) -> CExpr:

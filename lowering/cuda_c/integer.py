@@ -9,9 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import (
-    IndexType,
-)
+from xdsl.dialects.builtin import IndexType, i64
 from xdsl.ir import SSAValue
 
 from ...dialects.affine import constant_of
@@ -224,9 +222,20 @@ def compare_integers(p: Printer, op: arith.CmpiOp, opposite: bool = False) -> CE
     symbol = _OPPOSITE[symbol] if opposite else symbol
     if 2 <= predicate <= 5 and is_bool(op.lhs.type):  # signed i1: true is -1
         symbol = _MIRRORED[symbol]
+    left, right = _uncast(op.lhs, op.rhs, predicate)
     operand = unsigned_operand if predicate >= 6 and not is_bool(op.lhs.type) else signed_operand
     precedence = EQUALITY if symbol in ("==", "!=") else RELATION
-    return binary(symbol, precedence, operand(p, op.lhs), plain(operand(p, op.rhs)))
+    return binary(symbol, precedence, operand(p, left), plain(operand(p, right)))
+
+
+def _uncast(left: SSAValue, right: SSAValue, predicate: int) -> tuple[SSAValue, SSAValue]:
+    """Two indices that were made integers of 64 bits to be compared: as indices they compare the same, in fewer bits."""
+    casts = [value.owner for value in (left, right)]
+    if predicate >= 6 or not all(isinstance(cast, arith.IndexCastOp) for cast in casts):
+        return left, right
+    first, second = (cast.input for cast in casts if isinstance(cast, arith.IndexCastOp))
+    is_wide = left.type == i64 and isinstance(first.type, IndexType) and isinstance(second.type, IndexType)
+    return (first, second) if is_wide else (left, right)
 
 
 def opposite(p: Printer, condition: SSAValue) -> CExpr:

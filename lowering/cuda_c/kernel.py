@@ -27,7 +27,7 @@ from ...dialects.attributes import GOES_ON, KIND, NOALIAS, SITE, UNROLL
 from ...dialects.diagnostic import LoweringError, fail, op_location
 from ...dialects.ext import gpu as gpu_ext
 from ...dialects.ext import nvgpu
-from ...dialects.ext.vector import ExtractStridedSliceOp
+from ...dialects.ext.vector import ExtractStridedSliceOp, FromElementsOp
 from ..abi.error_codes import ERROR_CODES, FACTS, RAISED
 from ..abi.kernel_signature import KernelParameter, KernelSignature
 from .expressions import cast, float_to_memory, plain, signed_operand
@@ -36,6 +36,7 @@ from .lines import LINE_LIMIT
 from .matrices import MatrixPrinter, is_fragment
 from .names import loop_name, name_of
 from .operations import EXPRESSIONS
+from .pairs import PairPrinter, is_array_of_pairs, is_pair, pair_of
 from .scope import Buffer, argument_attributes, is_shared, written_buffers
 from .shared import SharedLayout, SharedPrinter
 from .types import ADD, LIBRARY_NAMES, RESERVED, CExpr, is_short_float, short_float_bits
@@ -56,7 +57,7 @@ _RESIDENT = REGISTERS_OF_BLOCK // 64
 """Threads of a multiprocessor that leave each 64 registers: with these full of elements, enough is in flight."""
 
 
-class KernelPrinter(WarpPrinter, MatrixPrinter, SharedPrinter):
+class KernelPrinter(WarpPrinter, MatrixPrinter, PairPrinter, SharedPrinter):
     """Prints one kernel: its body first, which decides what parameters the head needs."""
 
     def print(self) -> str:
@@ -175,6 +176,16 @@ class KernelPrinter(WarpPrinter, MatrixPrinter, SharedPrinter):
             return self.load_fragment(op) if isinstance(op, memref.LoadOp) else self.load_sums(op)
         if isinstance(op, vector.StoreOp) and is_fragment(op.vector):
             return self.store_sums(op)
+        if isinstance(op, arith.ConstantOp) and is_fragment(op.result):
+            return  # what pairs are inserted in
+        if isinstance(op, FromElementsOp) and not is_pair(op.result):
+            return  # conditions: nt_select2 has them
+        if isinstance(op, vector.LoadOp) and is_array_of_pairs(op.base):
+            return self.load_pair(op)
+        if isinstance(op, vector.StoreOp) and is_array_of_pairs(op.base):
+            return self.store_pair(op)
+        if op.results and is_pair(op.results[0]) and not isinstance(op, vector.LoadOp | arith.ConstantOp):
+            return self._define(op.results[0], pair_of(self, op))
         if (rule := EXPRESSIONS.get(type(op))) is not None:
             if op.results[0].first_use is not None:  # an unused extent must not become a parameter
                 self._define(op.results[0], rule(self, op))
@@ -185,8 +196,8 @@ class KernelPrinter(WarpPrinter, MatrixPrinter, SharedPrinter):
         statement(self, op)
 
     def _store(self, op: memref.StoreOp) -> None:
-        if is_fragment(op.value):
-            return  # stored where it was loaded
+        if is_fragment(op.value):  # stored where it was loaded, or put together
+            return self.store_inserted(op) if isinstance(op.value.owner, vector.InsertOp) else None
         value = signed_operand(self, op.value)
         place = self.place(op.memref, list(op.indices))
         self._flush([op.memref])
@@ -229,6 +240,8 @@ class KernelPrinter(WarpPrinter, MatrixPrinter, SharedPrinter):
         type = op.memref.type
         assert isinstance(type, MemRefType)
         shared = is_shared(type)
+        if isinstance(op, memref.AllocaOp) and is_array_of_pairs(op.memref):
+            return self.declare_pairs(op)
         if isinstance(op, memref.AllocaOp) and is_local_vector(op.memref):
             return self.declare_local_vector(op)
         if isinstance(op, memref.AllocOp) and not shared:
@@ -475,6 +488,7 @@ _STATEMENTS = {
     func.CallOp: KernelPrinter._raise,
     nvgpu.LdMatrixOp: KernelPrinter.load_matrix,
     ExtractStridedSliceOp: KernelPrinter.part_of_fragment,
+    vector.InsertOp: KernelPrinter.insert_part,
     nvgpu.MmaSyncOp: KernelPrinter.multiply,
     nvgpu.DeviceAsyncCopyOp: KernelPrinter.async_copy,
     nvgpu.DeviceAsyncCreateGroupOp: KernelPrinter.async_group,

@@ -41,6 +41,7 @@ from .expressions import (
 from .float import (
     c_math_call,
     compare_floats,
+    exponential,
     float_binary,
     fma,
     nan_minmax,
@@ -227,6 +228,8 @@ for _op, _name in {
     **{functions.OPERATIONS[row.name]: row.cuda for row in functions.FUNCTIONS if row.cuda},
 }.items():
     EXPRESSIONS[_op] = c_math_call(_name)
+
+EXPRESSIONS[math.ExpOp] = exponential
 
 for _base in (gpu.ThreadIdOp, gpu.BlockIdOp, gpu.BlockDimOp, gpu.GridDimOp, gpu.GlobalIdOp):
     EXPRESSIONS[getattr(gpu_ext, _base.__name__)] = EXPRESSIONS[_base]

@@ -8,11 +8,24 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...dialects.special import PHILOX_MULTIPLIERS, PHILOX_ROUNDS, PHILOX_WEYL
+from .pairs import DEPENDS
+from .pairs import HELPERS as PAIRS
 from .tensor_cores import PTX_HELPERS, guarded
 
 _MINMAX = """\
 static __device__ {type} nt_{name}({type} a, {type} b) {{  // NumPy's: NaN if either is NaN
   return a {relation} b || a != a ? a : b;
+}}"""
+
+_MINMAX_FLOAT = """\
+static __device__ float nt_{name}(float a, float b) {{  // NumPy's: NaN if either is NaN
+#if __CUDA_ARCH__ >= 800
+  float found;
+  asm("{short}.NaN.f32 %0, %1, %2;" : "=f"(found) : "f"(a), "f"(b));
+  return found;
+#else
+  return a {relation} b || a != a ? a : b;
+#endif
 }}"""
 
 _PHILOX = f"""\
@@ -64,6 +77,17 @@ static __device__ {type} nt_powi({type} base, long long exponent) {{  // the mul
     exponent /= 2;
     if (exponent == 0) return invert ? 1 / power : power;
   }}
+}}"""
+
+_EXP_SHORT = """\
+static __device__ float nt_exp_{name}(float exponent) {{  // within 2^-17 of itself; 0.51 ULP when rounded to 16 bits
+#ifdef __CUDACC__
+  float power;
+  asm("{instruction} %0, %1;" : "=f"(power) : "f"(exponent * 1.44269504f));
+  return power;
+#else
+  return expf(exponent);
+#endif
 }}"""
 
 HELPERS: dict[str, str] = {
@@ -158,6 +182,9 @@ static __device__ unsigned short nt_double_to_bf16(double value) {  // odd round
 static __device__ float nt_round_bf16(float value) {
   return nt_bf16_to_float(nt_float_to_bf16(value));
 }""",
+    "nt_exp_half": _EXP_SHORT.format(name="half", instruction="ex2.approx.ftz.f32"),
+    "nt_exp_approx": _EXP_SHORT.format(name="approx", instruction="ex2.approx.f32"),
+    "nt_exp_bf16": _EXP_SHORT.format(name="bf16", instruction="ex2.approx.f32"),
     "nt_philox": _PHILOX,
 }
 
@@ -167,16 +194,19 @@ _DEPENDS = {
     "nt_round_half": ("nt_half_to_float", "nt_float_to_half"),
     "nt_round_bf16": ("nt_bf16_to_float", "nt_float_to_bf16"),
     "nt_double_to_bf16": ("nt_float_to_bf16",),
+    **DEPENDS,
 }
 
 for _type in ("float", "double"):
-    HELPERS[f"nt_maximum {_type}"] = _MINMAX.format(type=_type, name="maximum", relation=">")
-    HELPERS[f"nt_minimum {_type}"] = _MINMAX.format(type=_type, name="minimum", relation="<")
+    _text = _MINMAX_FLOAT if _type == "float" else _MINMAX
+    HELPERS[f"nt_maximum {_type}"] = _text.format(type=_type, name="maximum", short="max", relation=">")
+    HELPERS[f"nt_minimum {_type}"] = _text.format(type=_type, name="minimum", short="min", relation="<")
     HELPERS[f"nt_powi {_type}"] = _FLOAT_INT_POW.format(type=_type)
 for _type, _unsigned in (("int", "unsigned"), ("long long", "unsigned long long")):
     HELPERS[f"nt_floor_div {_type}"] = _FLOOR_DIV.format(type=_type)
     HELPERS[f"nt_ceil_div {_type}"] = _CEIL_DIV.format(type=_type)
     HELPERS[f"nt_int_pow {_type}"] = _INT_POW.format(type=_type, unsigned=_unsigned)
+HELPERS |= PAIRS
 
 
 def prelude(used: Iterable[str]) -> list[str]:

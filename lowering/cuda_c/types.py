@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
     Float64Type,
     IndexType,
     IntegerType,
+    VectorType,
 )
 from xdsl.ir import Attribute, SSAValue
 
@@ -76,6 +77,8 @@ class CTypes:
             return "float"
         if isinstance(type, Float64Type):
             return "double"
+        if isinstance(type, VectorType) and type.get_shape() == (2,) and is_short_float(type.element_type):
+            return "unsigned"  # see pairs.py
         raise fail(op, f"CUDA C has no type for {type}", error=LoweringError)
 
     def unsigned(self, type: Attribute) -> str:

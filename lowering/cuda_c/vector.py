@@ -18,6 +18,7 @@ from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.ext import nvgpu
 from .expressions import Printer, float_from_memory, join, signed_operand
 from .matrices import is_fragment
+from .pairs import element_of_pair, is_pair
 from .scope import Buffer, KernelScope, is_shared
 from .types import ATOM, CExpr, is_short_float
 
@@ -82,6 +83,8 @@ def _value_of(access: vector.LoadOp | vector.StoreOp) -> SSAValue:
 
 def extract_lane(p: Printer, op: vector.ExtractOp) -> CExpr:
     """One element of a vector."""
+    if is_pair(op.vector) and not op.dynamic_position:
+        return element_of_pair(p, op)
     type, source = _vector_type(op.vector), p.value(op.vector)
     if op.dynamic_position:
         lane = signed_operand(p, op.dynamic_position[0])

@@ -62,6 +62,7 @@ from ...dialects.ext import gpu as gpu_ext
 from ...dialects.ext import nvgpu
 from ...dialects.nest import (
     BIND_AXES,
+    LANES_ALONG,
     AccumulateOp,
     BarrierOp,
     ForOp,
@@ -69,6 +70,8 @@ from ...dialects.nest import (
     IndexOp,
     LoadOp,
     StoreOp,
+    told_apart,
+    with_lanes,
 )
 from ...dialects.nest.common import name_hint_of
 from ..nest_common.index_arithmetic import IndexBuilder
@@ -130,7 +133,9 @@ class KernelBody(ThreadBody):
     def bound(self, op: ForOp) -> None:
         """A loop bound to an axis: its variable comes from the id; a guard where the axis is longer than the loop."""
         axis = op.kind
-        if axis in self.enclosing:
+        if axis in with_lanes(self.enclosing) or (
+            axis == "lane" and told_apart(self.enclosing)[-1:] == ["lane"]
+        ):
             raise fail(
                 op,
                 f'the loop "{op.label}" is bound to {axis}, and so is a loop around it',
@@ -242,8 +247,8 @@ class KernelBody(ThreadBody):
         if not threads and not (self.of_threads and writes_copies(op)):
             return self._once(op)
         if isinstance(op, ForOp) and op.kind in BIND_AXES:
-            left = [a for a in self.thread_axes if a not in self.enclosing and a != op.kind]
-            if not left:
+            around = with_lanes((*self.enclosing, op.kind))
+            if around.issuperset(self.thread_axes):
                 self._enter(op)
             return super().operation(op)
         self._enter(op)
@@ -269,8 +274,7 @@ class KernelBody(ThreadBody):
         self.builder.location = op.location
         first = [
             self.builder.compare("eq", self.ids.along(axis), self.builder.constant(0))
-            for axis in self.thread_axes
-            if axis not in self.enclosing
+            for axis in self.axes_left
         ]
         self.is_one_thread = True
         self._guarded(first, lambda: super(KernelBody, self).operation(op))
@@ -419,5 +423,5 @@ def _line(op: Operation) -> tuple[str, int] | None:
 def _is_shared_work(unit: Operation) -> bool:
     """Whether threads of a block wait for each other, or combine values, somewhere in `unit`."""
     return any(
-        isinstance(op, BarrierOp) or (isinstance(op, ForOp) and op.kind == "lane") for op in unit.walk()
+        isinstance(op, BarrierOp) or (isinstance(op, ForOp) and op.kind in LANES_ALONG) for op in unit.walk()
     )

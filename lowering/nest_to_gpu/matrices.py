@@ -24,6 +24,12 @@ becomes
         vector.store %6, %s[%m, %n, %c0, %c0]
       } {nestor.unroll}
     } {nestor.unroll}
+
+An operand that the lanes have in registers already is put together of their pairs of elements:
+
+    %0 = vector.load %p[%m, %h, %r, %c0] : memref<1x2x2x2xf16>, vector<2xf16>      // for %h and %r 0 and 1
+    %1 = vector.insert %0, %none [0]
+    ... memref.store %4, %a_frag[%m]
 """
 
 from __future__ import annotations
@@ -31,12 +37,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from xdsl.dialects import memref, scf, vector
-from xdsl.dialects.builtin import MemRefType, UnitAttr, VectorType
+from xdsl.dialects import arith, memref, scf, vector
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, MemRefType, UnitAttr, VectorType
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 
 from ...analysis.nest.kernels.matrix_tiles import COLUMNS, ROWS, MatrixTile, NoTile, Operand, matrix_tile
+from ...analysis.nest.kernels.thread_copies import NoCopies, ThreadCopies
 from ...analysis.nest.values.linear_forms import Atom, Division, Linear, linear, terms_of
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.ext import nvgpu
@@ -69,12 +76,16 @@ class _Tile:
     def __init__(self, body: KernelBody, tile: MatrixTile):
         self.body, self.builder, self.tile = body, body.builder, tile
         self.lane = linear(((body.ids.along("lane"), 1),), 0)
+        """The number of the lane in its warp."""
 
     def lower(self) -> None:
         tile = self.tile
         for inner in (tile.r, tile.c, tile.h, tile.e):
             self.body.values[inner.iv] = 0
-        a = self._fragments(tile.a, tile.row_tiles, 4, self._lane_of_rows())
+        if tile.a.in_registers:
+            a = self._fragments_of_lanes(tile.a, tile.row_tiles)
+        else:
+            a = self._fragments(tile.a, tile.row_tiles, 4, self._lane_of_rows())
         pairs = (tile.column_tiles.constant_trip_count() or 1) % 2 == 0 if tile.column_tiles else False
         b = self._fragments(tile.b, tile.column_tiles, 2, self._lane_of_columns(), 2 if pairs else 1)
 
@@ -92,20 +103,20 @@ class _Tile:
         eighth = _divided(within, _FLOOR, 8)
         if tile.a.is_transposed:
             last = _divided(self.lane, _MOD, 8)
-            return {tile.r.iv: eighth, tile.row_of_lane: _ZERO, tile.h.iv: sixteenth, tile.e.iv: last}
+            return {tile.r.iv: eighth, tile.lanes.row: _ZERO, tile.h.iv: sixteenth, tile.e.iv: last}
         row = _divided(within, _MOD, 8)
-        return {tile.r.iv: eighth, tile.row_of_lane: row, tile.h.iv: sixteenth, tile.e.iv: _ZERO}
+        return {tile.r.iv: eighth, tile.lanes.row: row, tile.h.iv: sixteenth, tile.e.iv: _ZERO}
 
     def _lane_of_columns(self) -> Mapping[Atom, Linear]:
         """Where the column is that a lane says, or the term where these are contiguous."""
         tile, within = self.tile, _divided(self.lane, _MOD, 16)
         if tile.b.is_transposed:
             h, e = _divided(within, _FLOOR, 8), _divided(within, _MOD, 8)
-            return {tile.column_of_lane: _ZERO, tile.c.iv: _ZERO, tile.h.iv: h, tile.e.iv: e}
+            return {tile.lanes.column: _ZERO, tile.c.iv: _ZERO, tile.h.iv: h, tile.e.iv: e}
         column = _divided(self.lane, _MOD, 8)
         first, second = _divided(column, _FLOOR, 2), _divided(column, _MOD, 2)
         h = _divided(within, _FLOOR, 8)
-        return {tile.column_of_lane: first, tile.c.iv: second, tile.h.iv: h, tile.e.iv: _ZERO}
+        return {tile.lanes.column: first, tile.c.iv: second, tile.h.iv: h, tile.e.iv: _ZERO}
 
     def _fragments(
         self,
@@ -117,14 +128,7 @@ class _Tile:
     ) -> SSAValue:
         """The fragments of an operand, one for each tile of rows (columns), so many loaded together: a buffer of vectors."""
         body, source = self.body, operand.load
-        vector_type = VectorType(source.result.type, [registers, self.tile.form.together])
-        count = 1 if tiles is None else tiles.constant_trip_count()
-        assert count is not None
-        new = memref.AllocaOp.get(vector_type, shape=[count])
-        buffer_name = source.memref.name_hint or "operand"
-        new.memref.name_hint = f"{buffer_name.removesuffix('_tile')}_frag"
-        self.builder.location = source.location
-        self.builder.emit(new)
+        new = self._fragment_buffer(operand, tiles, registers)
         buffer = body.value(source.memref)
 
         def load() -> None:
@@ -147,13 +151,69 @@ class _Tile:
                     taken = ExtractStridedSliceOp.of(part, [k * registers], [registers])
                     self.builder.emit(taken)
                     part = taken.result
-                self.builder.emit(memref.StoreOp.get(part, new.memref, [at]))
+                self.builder.emit(memref.StoreOp.get(part, new, [at]))
 
         self._unrolled(tiles, load, together)
+        return new
+
+    def _fragments_of_lanes(self, operand: Operand, tiles: ForOp | None) -> SSAValue:
+        """The fragments of the rows that the lanes have in registers: the same, nothing is loaded."""
+        body, builder, tile, source = self.body, self.builder, self.tile, operand.load
+        copies = body.of_threads.get(source.memref)  # pyright: ignore[reportArgumentType]
+        is_there = isinstance(copies, ThreadCopies) and {"lane.y", "lane.x"} <= copies.distributed.keys()
+        if not is_there or source.memref not in body.pairs:
+            note = [(copies.op, copies.reason)] if isinstance(copies, NoCopies) else []
+            raise fail(
+                source,
+                "a tensor core takes this from registers, but the lanes do not have its elements in pairs",
+                hint='let loops bound to "lane.y" and "lane.x" store them, two at a time in a vectorized loop, and put the '
+                "buffer in local memory",
+                notes=note,
+                error=LoweringError,
+            )
+        new = self._fragment_buffer(operand, tiles, 4)
+        buffer = body.value(source.memref)
+        element = source.result.type
+        pair, whole = VectorType(element, [2]), VectorType(element, [4, 2])
+
+        def put_together() -> None:
+            builder.location = source.location
+            zeros = DenseIntOrFPElementsAttr.from_list(whole, [0.0])  # pyright: ignore
+            fragment = builder.emit(arith.ConstantOp(zeros)).results[0]
+            for h in (0, 1):
+                for r in (0, 1):
+                    known: dict[Atom, Linear] = {
+                        v: self._known(v) for form in operand.indices for v in _values_in(form)
+                    }
+                    known |= {tile.h.iv: linear((), h), tile.r.iv: linear((), r), tile.e.iv: _ZERO}
+                    forms = [_substituted(form, known) for form in operand.indices]
+                    indices = body.places(buffer, [builder.affine(form) for form in forms])
+                    part = vector.LoadOp.create(operands=[buffer, *indices], result_types=[pair])
+                    builder.emit(part)
+                    fragment = builder.emit(vector.InsertOp(part.results[0], fragment, [2 * h + r])).results[
+                        0
+                    ]
+            place = builder.constant(0) if tiles is None else body.value(tiles.iv)
+            builder.emit(memref.StoreOp.get(fragment, new, [place]))
+
+        self._unrolled(tiles, put_together)
+        return new
+
+    def _fragment_buffer(self, operand: Operand, tiles: ForOp | None, registers: int) -> SSAValue:
+        """A buffer of vectors, one for each tile of rows (columns)."""
+        source = operand.load
+        vector_type = VectorType(source.result.type, [registers, self.tile.form.together])
+        count = 1 if tiles is None else tiles.constant_trip_count()
+        assert count is not None
+        new = memref.AllocaOp.get(vector_type, shape=[count])
+        buffer_name = source.memref.name_hint or "operand"
+        new.memref.name_hint = f"{buffer_name.removesuffix('_tile')}_frag"
+        self.builder.location = source.location
+        self.builder.emit(new)
         return new.memref
 
     def _known(self, value: SSAValue) -> Linear:
-        if value is self.tile.lanes.iv:
+        if value is self.tile.lanes.loops[0].iv and len(self.tile.lanes.loops) == 1:
             return self.lane
         found = self.body.values[value]
         return linear((), found) if isinstance(found, int) else linear(((found, 1),), 0)

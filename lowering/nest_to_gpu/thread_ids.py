@@ -21,12 +21,14 @@ from xdsl.ir import Block, Region, SSAValue
 from ...analysis.nest.kernels.barrier_places import BLOCK_AXES
 from ...dialects.attributes import UNROLL
 from ...dialects.ext import gpu as gpu_ext
-from ...dialects.nest import BIND_AXES, LANES
+from ...dialects.nest import BIND_AXES, LANES, LANES_ALONG
 from ...dialects.nest.common import INDEX
 from ..nest_common.index_arithmetic import IndexBuilder
 
 _DIMENSIONS = {
-    axis: gpu.DimensionAttr(gpu.DimensionEnum(axis.partition(".")[2] or "x")) for axis in BIND_AXES
+    axis: gpu.DimensionAttr(gpu.DimensionEnum(axis.partition(".")[2] or "x"))
+    for axis in BIND_AXES
+    if axis not in LANES_ALONG
 }
 
 
@@ -56,32 +58,45 @@ class ThreadIds:
         return new.results[0]
 
     def _counts_warps(self, axis: str) -> bool:
-        return axis in ("thread.x", "lane") and "lane" in self._used
+        return axis in LANES_ALONG or (
+            axis == "thread.x" and any(lanes in self._used for lanes in LANES_ALONG)
+        )
 
     def _part_of_warps(self, axis: str) -> SSAValue:
-        """The number of the warp, or of the lane in it, of a thread along x."""
+        """The number of the warp, of the lane in it, or of its row or column of lanes, of a thread along x."""
+        if axis in ("lane.y", "lane.x"):
+            op_type = arith.DivUIOp if axis == "lane.y" else arith.RemUIOp
+            return self._part(op_type, self.along("lane"), LANES_ALONG["lane.x"], f"lane_{axis[-1]}")
         if self._thread_along_x is None:
             self._thread_along_x = self._read("thread.x")
         op_type = arith.DivUIOp if axis == "thread.x" else arith.RemUIOp
-        part = op_type(self._thread_along_x, self._builder.constant(LANES))
+        return self._part(op_type, self._thread_along_x, LANES, "warp" if axis == "thread.x" else "lane")
+
+    def _part(self, op_type: type, number: SSAValue, divisor: int, name: str) -> SSAValue:
+        part = op_type(number, self._builder.constant(divisor))
         part.location = self._builder.location  # pyright: ignore[reportAttributeAccessIssue]
         self._builder.prologue.append(part)
-        part.result.name_hint = "warp" if axis == "thread.x" else "lane"
+        part.result.name_hint = name
         return part.result
 
 
 Combine = Callable[[Sequence[SSAValue], Sequence[SSAValue]], Sequence[SSAValue]]
 
 
-def over_lanes(builder: IndexBuilder, values: Sequence[SSAValue], combine: Combine) -> Sequence[SSAValue]:
-    """The values of all lanes combined, on each of them; several values where a combiner has several.
+def over_lanes(
+    builder: IndexBuilder, values: Sequence[SSAValue], combine: Combine, axis: str = "lane"
+) -> Sequence[SSAValue]:
+    """The values of all lanes along an axis combined, on each of them; several values where a combiner has several.
 
     scf.for %step = 0 to 5 iter_args(%total = %value) {          // lanes that are 16, 8, 4, 2 and 1 apart
       %other = gpu.shuffle xor %total, 16 >> %step, 32
       scf.yield %total + %other
     } {nestor.unroll}
+
+    Along lane.x the lanes are 2 and 1 apart, along lane.y 16, 8 and 4.
     """
-    steps = LANES.bit_length() - 1
+    steps = LANES_ALONG[axis].bit_length() - 1
+    furthest = 2 if axis == "lane.x" else LANES // 2
     types = [value.type for value in values]
     body = Block(arg_types=(i32, *types))
     step, *totals = body.args
@@ -89,7 +104,7 @@ def over_lanes(builder: IndexBuilder, values: Sequence[SSAValue], combine: Combi
     for total in totals:
         total.name_hint = "total"
     with builder.inside(body):
-        offset = builder.value(arith.ShRSIOp, (_int32(builder, LANES // 2), step))
+        offset = builder.value(arith.ShRSIOp, (_int32(builder, furthest), step))
         others = [_from_lane(builder, total, offset) for total in totals]
         builder.emit(scf.YieldOp.create(operands=tuple(combine(totals, others))))
     loop = scf.ForOp.create(

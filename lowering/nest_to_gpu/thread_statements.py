@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import arith, math, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr, MemRefType, NoneAttr, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr, MemRefType, NoneAttr, UnitAttr, i64
 from xdsl.ir import Operation, SSAValue
 
 from ...analysis.nest.buffers import declared_space
@@ -20,10 +20,12 @@ from ...analysis.nest.kernels.gpu_accesses import loops_around
 from ...analysis.nest.kernels.lane_reductions import holds_first, reduction_loop
 from ...analysis.nest.kernels.thread_copies import NoCopies, ThreadCopies, thread_copies
 from ...analysis.nest.sets.domains import Domain, domain_of
+from ...dialects.attributes import PAIRS
 from ...dialects.diagnostic import LoweringError, fail
-from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
+from ...dialects.nest import LANES, AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp, told_apart, with_lanes
 from ..nest_common.fused_products import product_to_fuse
 from ..nest_common.index_arithmetic import IndexBuilder
+from .pairs import buffers_of_pairs
 from .thread_ids import ThreadIds, on_any_lane, over_lanes
 from .tiles import TileBody
 
@@ -53,6 +55,7 @@ class ThreadBody(TileBody):
         """The local buffers made outside of loops over threads: how these share them out, or why they cannot."""
         self.private = {alloc.memref for alloc in allocs if self._is_private(alloc)}
         """The buffers that each thread has for itself."""
+        self.pairs = buffers_of_pairs(allocs, self.private)
         self.left_out: dict[SSAValue, set[int]] = {}
         """The axes that a buffer has lost: each thread keeps its own elements along them."""
         self.copies: dict[SSAValue, list[SSAValue]] = {}
@@ -60,13 +63,21 @@ class ThreadBody(TileBody):
 
     @property
     def thread_axes(self) -> list[str]:
-        """The thread axes that the kernel uses."""
-        return [axis for axis in THREAD_AXES if axis in self.loops_on]
+        """The axes along which the threads of the kernel are told apart."""
+        return told_apart(axis for axis in self.loops_on if axis in THREAD_AXES)
 
     @property
     def is_team_level(self) -> bool:
         """Whether threads of one block run the same iteration here."""
-        return any(axis not in self.enclosing for axis in self.thread_axes)
+        return bool(self.axes_left)
+
+    @property
+    def axes_left(self) -> list[str]:
+        """The axes over which no loop is around: of lanes, one of two where a loop over the other is."""
+        around = with_lanes(self.enclosing)
+        left = [axis for axis in self.thread_axes if axis not in around]
+        other = next((b for a, b in (("lane.y", "lane.x"), ("lane.x", "lane.y")) if a in around), "lane")
+        return [other if axis == "lane" else axis for axis in left]
 
     # ---- statements ----
 
@@ -98,7 +109,9 @@ class ThreadBody(TileBody):
                 self.builder.value(arith.SelectOp, (runs, value, none), value.type)
                 for value, none in zip(values, self._identities(op), strict=True)
             ]
-        totals = over_lanes(self.builder, values, lambda some, others: self.combine(op, some, others))
+        totals = over_lanes(
+            self.builder, values, lambda some, others: self.combine(op, some, others), loop.kind
+        )
 
         def update() -> Sequence[SSAValue]:
             buffers, indices = [self.value(m) for m in op.memrefs], self.index_values(op.indices)
@@ -110,6 +123,13 @@ class ThreadBody(TileBody):
         if self.private.issuperset(op.memrefs):  # every lane has a copy of the element
             update()
             return
+        if loop.kind != "lane":
+            raise fail(
+                op,
+                f"lanes along {loop.kind} combine their values in registers only",
+                hint="put the buffer in local memory",
+                error=LoweringError,
+            )
         conditions = [self._is_lane_0()]
         if domain.mask is None and all(holds_first(c, loop) for c in constraints):
             conditions += [self.builder.at_least_zero(self.forms(c)[0]) for c in constraints]
@@ -163,6 +183,12 @@ class ThreadBody(TileBody):
 
     # ---- buffers ----
 
+    def stack_buffer(self, op: AllocOp, buffer: MemRefType) -> SSAValue:
+        new = super().stack_buffer(op, buffer)
+        if op.memref in self.pairs and isinstance(new.owner, Operation):
+            new.owner.attributes[PAIRS] = UnitAttr()
+        return new
+
     def alloc(self, op: AllocOp) -> None:
         """Registers of a thread inside the loops over threads, else memory that the block shares."""
         buffer = op.memref.type
@@ -190,7 +216,8 @@ class ThreadBody(TileBody):
             )
         if not self.is_team_level:
             return self.define(op.memref, self.stack_buffer(op, buffer))
-        inside = [axis for axis in self.thread_axes if axis in self.enclosing]
+        around = with_lanes(self.enclosing)
+        inside = [axis for axis in self.thread_axes if axis in around]
         lengths = [self._length(axis, op) for axis in inside]
         shape, layout = (*lengths, *buffer.get_shape()), NoneAttr() if inside else buffer.layout
         new = self.stack_buffer(op, MemRefType(buffer.element_type, shape, layout, _SHARED))
@@ -223,7 +250,7 @@ class ThreadBody(TileBody):
                     hint="make it outside the loops bound to threads, or inside all of them",
                     error=LoweringError,
                 )
-        return threads_for(self.loops_on[axis])
+        return threads_for(self.loops_on.get(axis, [])) if axis != "lane" else LANES
 
     def read(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
         return super().read(buffer, self.places(buffer, indices))
@@ -247,5 +274,5 @@ class ThreadBody(TileBody):
         return buffer in self.private or self.values.get(buffer) in self.copies
 
     def _is_private(self, op: AllocOp) -> bool:
-        around = {loop.kind for loop in loops_around(op)}
+        around = with_lanes(loop.kind for loop in loops_around(op))
         return around.issuperset(self.thread_axes) or isinstance(self.of_threads.get(op.memref), ThreadCopies)

@@ -31,6 +31,7 @@ from ...dialects.nest import BLOCK_AXES, AccumulateOp, ForOp, LoadOp, StoreOp
 from ..nest_common.body import NestBody
 from ..nest_common.full_tiles import TileConstraint, constraints_within
 from .async_copies import VectorCopy, async_loops, copy_elements, domain_of_load
+from .pairs import PairLoop, is_loop_over_pairs
 from .vectors import Alignment, LaneLoop
 
 
@@ -45,6 +46,8 @@ class TileBody(NestBody):
         """The accesses that are, in the lanes lowered now, elements of a vector."""
         self.done: set[Operation] = set()
         """Operations that are lowered already, for all lanes."""
+        self.pairs: set[SSAValue] = set()
+        """Buffers of the nest that are arrays of pairs of 16-bit floats."""
         self._lanes: dict[ForOp, Callable[[], None]] = {}
         """How the vectorized loops of the tile at hand are lowered."""
         self._is_edge = False
@@ -88,6 +91,8 @@ class TileBody(NestBody):
     # ---- tiles ----
 
     def vectorized(self, op: ForOp) -> None:
+        if is_loop_over_pairs(self, op):
+            return PairLoop(self, op).lower()
         lower = self._lanes.get(op)
         return self._tile(op) if lower is None else lower()
 
@@ -100,12 +105,16 @@ class TileBody(NestBody):
     def unrolled(self, op: ForOp) -> None:
         if copies := async_loops([op]):
             return copy_elements(self, op, copies[op])
-        loops = _vectorized_in(op)
+        loops = self._vectors_in(op)
         if not loops or loops[0] in self._lanes:
             return self._unrolled(op)
         if async_loops(loops) is None and self._is_row(op):
             return self._row(op)
         self._tile(op)
+
+    def _vectors_in(self, op: ForOp) -> list[ForOp]:
+        """The vectorized loops of a tile, those over pairs aside."""
+        return [loop for loop in _vectorized_in(op) if not is_loop_over_pairs(self, loop)]
 
     def _is_row(self, op: ForOp) -> bool:
         """Whether tiles of every block have an edge: some iterations of the unrolled loops are whole, others not."""
@@ -116,7 +125,7 @@ class TileBody(NestBody):
     def _row(self, op: ForOp) -> None:
         """Whether the buffers are aligned is asked before the loop, whether vectors are whole in each iteration."""
         needs = Alignment()
-        for loop in _vectorized_in(op):
+        for loop in self._vectors_in(op):
             inside = {c.constraint for c in constraints_within(loop)}
             needs.merge(LaneLoop(self, loop, self.assumed | inside).needs)
         if not needs.is_needed or self._is_aligned is not None:
@@ -131,11 +140,11 @@ class TileBody(NestBody):
 
     def _tile(self, op: ForOp) -> None:
         """Two versions where it is not known that the tile is whole."""
-        if (copies := async_loops(_vectorized_in(op))) is not None and self._copy_tile(op, copies):
+        if (copies := async_loops(self._vectors_in(op))) is not None and self._copy_tile(op, copies):
             return
         asked = [c for c in constraints_within(op) if c.constraint not in self.assumed]
         fresh = {c.constraint for c in asked}
-        lanes = [LaneLoop(self, loop, self.assumed | fresh) for loop in _vectorized_in(op)]
+        lanes = [LaneLoop(self, loop, self.assumed | fresh) for loop in self._vectors_in(op)]
         is_known_misaligned = self._is_aligned is False and any(lane.needs.is_needed for lane in lanes)
         if is_known_misaligned or not any(lane.accesses for lane in lanes):
             return self._version(op, {lane.loop: lane.edge for lane in lanes})

@@ -20,11 +20,23 @@ from xdsl.ir import Operation, SSAValue
 
 from ...analysis.nest.kernels.barrier_places import BLOCK_AXES, THREAD_AXES, bound_loops, threads_for
 from ...analysis.nest.kernels.lane_reductions import reduction_loop
+from ...analysis.nest.kernels.matrix_tiles import is_matrix, is_operand_in_registers
 from ...analysis.nest.kernels.thread_copies import ThreadCopies, thread_copies, writes_copies
 from ...analysis.nest.sets.domains import domain_of
 from ...dialects.affine import AffineList
 from ...dialects.diagnostic import LoweringError, fail
-from ...dialects.nest import AccumulateOp, AllocOp, BarrierOp, ForOp, IfOp, StoreOp
+from ...dialects.nest import (
+    LANES,
+    LANES_ALONG,
+    AccumulateOp,
+    AllocOp,
+    BarrierOp,
+    ForOp,
+    IfOp,
+    StoreOp,
+    told_apart,
+    with_lanes,
+)
 from .compiler import Compiler
 
 Thread = tuple[int, ...]
@@ -46,7 +58,20 @@ class TeamCompiler(Compiler):
 
     @property
     def is_team_level(self) -> bool:
-        return any(axis not in self.enclosing for axis in self.axes)
+        return bool(self._axes_left())
+
+    def _axes_left(self) -> list[str]:
+        """The axes over which no loop is around: of lanes, one of two where a loop over the other is."""
+        around = with_lanes(self.enclosing)
+        left = [axis for axis in self.axes if axis not in around]
+        other = next((b for a, b in (("lane.y", "lane.x"), ("lane.x", "lane.y")) if a in around), "lane")
+        return [other if axis == "lane" else axis for axis in left]
+
+    def _number(self, axis: str) -> str:
+        """The number of the thread along an axis, as an expression."""
+        columns = LANES_ALONG["lane.x"]
+        parts = {"lane.y": f"({{}} // {columns})", "lane.x": f"({{}} % {columns})"}
+        return parts[axis].format(self.axes["lane"]) if axis in parts else self.axes[axis]
 
     # ---- operations ----
 
@@ -58,7 +83,7 @@ class TeamCompiler(Compiler):
             return
         if not self.axes or self.is_one_thread or not self.is_team_level or not self._is_once(op):
             return self._dispatch(op)
-        first = [f"{number} == 0" for axis, number in self.axes.items() if axis not in self.enclosing]
+        first = [f"{self._number(axis)} == 0" for axis in self._axes_left()]
         self.is_one_thread = True
         self.nested(f"if {' and '.join(first)}:", lambda: self._dispatch(op))
         self.is_one_thread = False
@@ -85,6 +110,11 @@ class TeamCompiler(Compiler):
     # ---- loops ----
 
     def loop(self, op: ForOp) -> None:
+        if self.axes and is_matrix(op) and any(map(is_operand_in_registers, op.walk())):
+            meet = f"yield {self.known(op)}, None"  # what a tensor core takes from lanes, they all have
+            self.line(meet)
+            super().loop(op)
+            return self.line(meet)
         if self.axes:
             return self._of_thread(op) if op.kind in THREAD_AXES else super().loop(op)
         if op.kind in THREAD_AXES:
@@ -97,7 +127,7 @@ class TeamCompiler(Compiler):
 
     def _of_thread(self, op: ForOp) -> None:
         """The iteration of a loop bound to threads that is this thread's, when there is one."""
-        span, number = self.fresh("r"), self.axes[op.kind]
+        span, number = self.fresh("r"), self._number(op.kind)
         name = self.names[op.iv] = self.fresh("i")
         was_inside = op.kind in self.enclosing
 
@@ -113,12 +143,13 @@ class TeamCompiler(Compiler):
 
     def _team(self, ops: Sequence[Operation]) -> None:
         """A function for one thread of a block that does `ops`, and the call that runs it for all."""
-        loops = {axis: found for axis in THREAD_AXES if (found := bound_loops(ops, [axis]))}
-        self.axes = {axis: self.fresh("t") for axis in loops}
+        loops = bound_loops(ops, THREAD_AXES)
+        self.axes = {axis: self.fresh("t") for axis in told_apart(loop.kind for loop in loops)}
+        counts = {axis: _threads_along(loops, axis) for axis in self.axes}
         for op in ops:
             for inner in op.walk():
                 if isinstance(inner, AllocOp):
-                    self._share(inner, {axis: threads_for(found) for axis, found in loops.items()})
+                    self._share(inner, counts)
         team = self.fresh("team")
 
         def body() -> None:
@@ -127,7 +158,7 @@ class TeamCompiler(Compiler):
             self.nested("if False:", lambda: self.line("yield"))
 
         self.nested(f"def {team}({', '.join(self.axes.values())}):", body)
-        lengths = "".join(f"{threads_for(found)}, " for found in loops.values())
+        lengths = "".join(f"{count}, " for count in counts.values())
         self.axes = {}
         self.line(f"run_team(rng, {team}, ({lengths}), races, operations)")
 
@@ -138,6 +169,12 @@ class TeamCompiler(Compiler):
         if not domain.is_everywhere:
             given = f"({given} if {self.condition(domain)} else None)"
         self.line(f"{values} = yield {self.known(op)}, {given}")
+        loop, lane, columns = reduction_loop(op), self.axes["lane"], LANES_ALONG["lane.x"]
+        assert loop is not None
+        if loop.kind == "lane.x":
+            self.line(f"{values} = {values}[{lane} // {columns} * {columns}:][:{columns}]")
+        elif loop.kind == "lane.y":
+            self.line(f"{values} = {values}[{lane} % {columns} :: {columns}]")
 
         def update() -> None:
             (buffer,), old = op.memrefs, self.fresh("o")
@@ -149,7 +186,7 @@ class TeamCompiler(Compiler):
             self.nested(f"for {value} in {values}:", lambda: self.nested(f"if {value} is not None:", update))
 
         if self._is_seen_by_others(op.memrefs[0]):
-            self.nested(f"if {self.axes['lane']} == 0:", all_updates)
+            self.nested(f"if {self._number(loop.kind)} == 0:", all_updates)
         else:
             all_updates()
 
@@ -158,7 +195,8 @@ class TeamCompiler(Compiler):
     def _share(self, op: AllocOp, lengths: dict[str, int]) -> None:
         """Make a buffer that threads share before they start, one for each thread along the axes around it."""
         around = _axes_around(op)
-        if around.issuperset(lengths) or isinstance(thread_copies(op), ThreadCopies):
+        is_own = around.issuperset(lengths) or isinstance(thread_copies(op), ThreadCopies)
+        if is_own and not any(is_operand_in_registers(use.operation) for use in op.memref.uses):
             return
         if op.sizes:
             raise fail(op, "a buffer inside a kernel needs constant extents", error=LoweringError)
@@ -221,7 +259,12 @@ def _axes_around(op: AllocOp) -> set[str]:
         if isinstance(parent, ForOp) and parent.kind in THREAD_AXES:
             found.add(parent.kind)
         parent = parent.parent_op()
-    return found
+    return with_lanes(found)
+
+
+def _threads_along(loops: Sequence[ForOp], axis: str) -> int:
+    """How many threads a block has along an axis along which they are told apart."""
+    return LANES if axis == "lane" else threads_for([loop for loop in loops if loop.kind == axis])
 
 
 # ---- what a kernel calls -----------------------------------------------------------------------------

@@ -100,6 +100,11 @@ def accumulates(loop: ForOp) -> bool:
     return any(isinstance(op, AccumulateOp) and loop.iv not in op.indices.operands for op in loop.walk())
 
 
+def has_nests(loop: ForOp) -> bool:
+    """Whether the loop holds several loops."""
+    return sum(isinstance(op, ForOp) for op in loop.body.block.ops) > 2
+
+
 def accumulates_together(loop: ForOp) -> bool:
     """Whether several results are accumulated in the loop at once."""
     return any(isinstance(op, AccumulateOp) and len(op.memrefs) > 1 for op in loop.walk())

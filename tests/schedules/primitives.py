@@ -69,6 +69,7 @@ from primitive_loops import (
     draw_tile,
     draw_unroll,
     draw_widen,
+    has_nests,
     has_reduction,
     is_innermost,
     is_masked,
@@ -346,6 +347,16 @@ PRIMITIVES: dict[str, Primitive] = {
         checks=("transforms.nest.reductions.online_softmax_plan:_check_order",),
         copies=True,
         families=("attention",),
+    ),
+    "skip_masked": Primitive(
+        of_loop("skip_masked", has_nests, side=("above", "below")),
+        checks=(
+            "transforms.nest.reductions.skip_masked:_check_other",
+            "transforms.nest.reductions.skip_masked:_check_start",
+        ),
+        copies=True,
+        weight=0,
+        families=("masked",),
     ),
     "exact_sum": Primitive(
         of_loop("exact_sum", accumulates),

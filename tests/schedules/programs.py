@@ -308,6 +308,79 @@ def attention(d: Draft) -> None:
             d.store(d.load("t", index), "z", index)
 
 
+def masked(d: Draft) -> None:
+    """A softmax of rows and its product in blocks, with a running maximum, as nest-online-softmax makes it, under a mask.
+
+    Of some, another nest of a block writes what is read behind it, one of the two passes has another mask, or sums do not
+    start from 0.
+    """
+    d.rounds, d.tolerance = True, 1e-3 if d.element == "f32" else 1e-9
+    n, k = (Extent(name, d.rng.randint(1, most)) for name, most in (("n", 4), ("k", 3)))
+    width, blocks = d.rng.randint(1, 3), Extent("b", d.rng.randint(1, 4))
+    columns, all_columns = Extent("w", width), Extent("m", width * (blocks.size or 1))
+    by, shift = d.rng.choice(("sge", "sle", "sgt", "slt")), d.rng.randint(-3, 3)
+    is_marked, is_other, is_late = d.maybe(0.2), d.maybe(0.1), d.maybe(0.1)
+    d.buffer("x", n, all_columns)
+    d.buffer("v", all_columns, k)
+    d.buffer("y", n, k, role="inout")
+    if is_marked:
+        d.buffer("z", blocks, role="out")
+    infinity = "0xFF800000" if d.element == "f32" else "0xFFF0000000000000"
+    d.emit(f"%least = arith.constant {infinity} : {d.element}")
+    d.emit(f"%shift = arith.constant {shift} : i64")
+    d.emit(f"%width = arith.constant {width} : index")
+    for name in ("largest", "sum", "scale"):
+        d.local(name, n)
+    d.local("s", n, k)
+    with d.over("i", n, plain=1.0) as i:
+        d.store("%least", "largest", i)
+        d.store("%zero", "sum", i)
+    with d.nest([("i", n), ("l", k)], plain=1.0) as u:
+        d.store("%one" if is_late else "%zero", "s", f"{u['i']}, {u['l']}")
+
+    def selected(i: str, j: str, predicate: str) -> str:
+        row, column, moved, mask, chosen, first, place = (d.fresh() for _ in range(7))
+        d.emit(f"{first} = arith.muli %o, %width : index")
+        d.emit(f"{place} = arith.addi {first}, {j} : index")
+        d.emit(f"{row} = arith.index_cast {i} : index to i64")
+        d.emit(f"{column} = arith.index_cast {place} : index to i64")
+        d.emit(f"{moved} = arith.addi {row}, %shift : i64")
+        d.emit(f"{mask} = arith.cmpi {predicate}, {moved}, {column} : i64")
+        score = d.load("t", f"{i}, {j}")
+        d.emit(f"{chosen} = arith.select {mask}, {score}, %least : {d.element}")
+        return chosen
+
+    with d.loop("o", "0", str(blocks.size)) as o:
+        d.local("t", n, columns)
+        with d.nest([("i", n), ("j", columns)], plain=1.0) as u:
+            d.store(d.load("x", f"{u['i']}, {width} * {o} + {u['j']}"), "t", f"{u['i']}, {u['j']}")
+        if is_marked:
+            with d.nest([("i", n)], plain=1.0) as u:
+                d.store(d.load("t", f"{u['i']}, 0"), "z", o)
+        with d.over("i", n, plain=1.0) as i:
+            before = d.load("largest", i)
+            with d.over("j", columns, plain=1.0) as j:
+                d.accumulate("maximum", selected(i, j, by), "largest", i)
+            found = d.load("largest", i)
+            shifted = d.select("eq", found, "%least", "%zero", found)
+            factor = d.exponential(d.op("sub", before, shifted))
+            d.store(factor, "scale", i)
+            d.store(d.op("mul", d.load("sum", i), factor), "sum", i)
+            with d.over("j", columns, plain=1.0) as j:
+                value = d.exponential(d.op("sub", selected(i, j, "ne" if is_other else by), shifted))
+                d.store(value, "t", f"{i}, {j}")
+                d.accumulate("add", value, "sum", i)
+        with d.nest([("i", n), ("l", k)], plain=1.0) as u:
+            at = f"{u['i']}, {u['l']}"
+            d.store(d.op("mul", d.load("s", at), d.load("scale", u["i"])), "s", at)
+        with d.nest([("i", n), ("l", k), ("j", columns)], plain=1.0) as u:
+            factors = d.load("t", f"{u['i']}, {u['j']}"), d.load("v", f"{width} * {o} + {u['j']}, {u['l']}")
+            d.accumulate("add", d.op("mul", *factors), "s", f"{u['i']}, {u['l']}")
+    with d.nest([("i", n), ("l", k)], plain=1.0) as u:
+        at = f"{u['i']}, {u['l']}"
+        d.accumulate("add", d.load("s", at), "y", at)
+
+
 def blocked(d: Draft) -> None:
     """A sum in blocks of constant size, of everything or of each row, as a split leaves it."""
     n, m = d.extent("n"), d.extent("m")
@@ -565,6 +638,7 @@ FAMILIES: dict[str, tuple[Callable[[Draft], None], Sequence[str]]] = {
     "tuples": (tuples, tuple(DTYPES)),
     "relative": (relative, ("f64", "f32")),
     "attention": (attention, ("f64", "f32")),
+    "masked": (masked, ("f64", "f32")),
     "stencil": (stencil, tuple(DTYPES)),
     "blur": (blur, tuple(DTYPES)),
     "matmul": (matmul, tuple(DTYPES)),
@@ -588,7 +662,9 @@ FAMILIES: dict[str, tuple[Callable[[Draft], None], Sequence[str]]] = {
 
 
 USUAL = tuple(
-    name for name in FAMILIES if name not in ("tiles", "scatter", "tuples", "relative", "attention", "found")
+    name
+    for name in FAMILIES
+    if name not in ("tiles", "scatter", "tuples", "relative", "attention", "masked", "found")
 )
 """Those that are drawn where none is asked for: the others give most primitives little."""
 

@@ -58,6 +58,7 @@ SELDOM = {
     "scatter_to_gather": ("scatter",),
     "sink": ("scaled",),
     "sink_alloc": ("window",),
+    "skip_masked": ("masked",),
     "stage_factors": ("tiles",),
 }
 """Primitives that are seldom legal, and families where they are; one is asked for first in two schedules of three."""

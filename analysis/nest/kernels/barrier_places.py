@@ -22,7 +22,7 @@ from xdsl.traits import is_side_effect_free
 from ....dialects.nest import (
     BIND_AXES,
     BLOCK_AXES,
-    LANES,
+    LANES_ALONG,
     MAX_THREADS,
     THREAD_AXES,
     AccumulateOp,
@@ -62,8 +62,8 @@ def has_guard(loop: ForOp, on_axis: Sequence[ForOp]) -> bool:
     """Whether some threads along the axis of `loop` may have no iteration; `on_axis` are the loops of the kernel on it."""
     if len(loop.upper) != 1:
         return True
-    if loop.kind == "lane":
-        return loop.constant_trip_count() != LANES
+    if loop.kind in LANES_ALONG:
+        return loop.constant_trip_count() != LANES_ALONG[loop.kind]
     own = loop.constant_trip_count()
     if own is None or loop.kind in BLOCK_AXES:
         counts = {other.constant_trip_count() for other in on_axis}
@@ -73,7 +73,7 @@ def has_guard(loop: ForOp, on_axis: Sequence[ForOp]) -> bool:
 
 def threads_for(loops: Sequence[ForOp]) -> int:
     """How many threads a block has along the axis that `loops` are bound to: one at least, and all of a warp."""
-    return max([LANES if any(loop.kind == "lane" for loop in loops) else 1, *map(_most_iterations, loops)])
+    return max([1, *(LANES_ALONG.get(loop.kind, 1) for loop in loops), *map(_most_iterations, loops)])
 
 
 def _most_iterations(loop: ForOp) -> int:

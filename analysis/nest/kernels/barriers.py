@@ -17,7 +17,7 @@ what is before it (a barrier before it).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import takewhile
@@ -29,6 +29,7 @@ from ....dialects.attributes import ASYNC
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import (
     LANES,
+    LANES_ALONG,
     MAX_THREADS,
     AccumulateOp,
     AllocOp,
@@ -37,6 +38,8 @@ from ....dialects.nest import (
     IfOp,
     LoadOp,
     StoreOp,
+    told_apart,
+    with_lanes,
 )
 from ..loop_structure import enclosing_loops, is_inside, perfect_band
 from ..sets.accesses import Access, accesses_of, may_overlap
@@ -141,7 +144,7 @@ def places(kernel: ForOp) -> list[Place]:
             f'cannot insert barriers: what "{found.name}" reads and writes is not known',
             notes=[(kernel, f'in the kernel of the loop "{kernel.label}"')],
         )
-    for loop in bound_loops([kernel], ["lane"]):
+    for loop in bound_loops([kernel], list(LANES_ALONG)):
         if (refusal := why_not_lanes(loop, "insert barriers around")) is not None:
             raise refusal
     return _Kernel(kernel).find()
@@ -152,7 +155,9 @@ class _Kernel:
 
     def __init__(self, kernel: ForOp):
         self.kernel = kernel
-        self.loops_on = {axis: loops for axis in THREAD_AXES if (loops := bound_loops([kernel], [axis]))}
+        loops = bound_loops([kernel], THREAD_AXES)
+        self.loops_on = {axis: _on_axis(loops, axis) for axis in told_apart(loop.kind for loop in loops)}
+        """The loops over threads, by the axes along which these are told apart."""
         self.places: dict[Place, int | None] = {}
         """Where barriers are missing, and how many groups of copies may be in flight behind each."""
         self.is_asking = False
@@ -205,9 +210,8 @@ class _Kernel:
                 return FIRST
             return ALL if isinstance(op, (StoreOp, AccumulateOp)) else None
         if isinstance(op, ForOp) and op.kind in THREAD_AXES:
-            inside = {loop.kind for loop in enclosing_loops(op)}
-            inside.update(loop.kind for loop in takewhile(_is_bound, perfect_band(op)))
-            if inside.issuperset(self.loops_on):
+            inside = [*enclosing_loops(op), *takewhile(_is_bound, perfect_band(op))]
+            if with_lanes(loop.kind for loop in inside).issuperset(self.loops_on):
                 return THREADS
         return None
 
@@ -339,7 +343,10 @@ class _Kernel:
         fixed_in: Sequence[Operation],
     ) -> Terms | None:
         """Which thread along `axis` runs an instance of `access`; None where it is the same one for both."""
-        loop = next((loop for loop in enclosing_loops(access.op) if loop.kind == axis), None)
+        around = {loop.kind: loop for loop in enclosing_loops(access.op)}
+        loop = around.get(axis)
+        if axis == "lane" and loop is None and not around.keys().isdisjoint(("lane.y", "lane.x")):
+            return self._lane_of_two(system, around, access, phase, instance)
         if loop is not None and loop is reduction_loop(access.op):
             return {}  # lane 0 updates the element for all
         if axis == "lane" and not access.writes and matrix_around(access.op) is not None:
@@ -357,6 +364,26 @@ class _Kernel:
         system.require_zero(difference(distance, {name: loop.step_value for name in number}))
         return number
 
+    def _lane_of_two(
+        self, system: System, around: Mapping[str, ForOp], access: Access, phase: Phase, instance: str
+    ) -> Terms:
+        """The lane, where a warp is 8 by 4 of them: any one along an axis that no loop around is over."""
+        if not access.writes and matrix_around(access.op) is not None:
+            return self._any_thread(system, LANES)
+        total: Terms = {}
+        for axis, factor in (("lane.y", LANES_ALONG["lane.x"]), ("lane.x", 1)):
+            loop = around.get(axis)
+            if loop is None:
+                number = {} if phase.who == FIRST else self._any_thread(system, LANES_ALONG[axis])
+            elif loop is reduction_loop(access.op):
+                number = {}
+            else:
+                number = difference(
+                    system.variable(loop.iv, instance), system.linear(loop.lower, instance)[0]
+                )
+            total = difference(total, {name: -factor * count for name, count in number.items()})
+        return total
+
     @staticmethod
     def _any_thread(system: System, threads: int) -> Terms:
         thread = {system.fresh(): 1}
@@ -365,7 +392,11 @@ class _Kernel:
         return thread
 
     def _threads_along(self, axis: str) -> int:
-        return threads_for(self.loops_on[axis])
+        return LANES if axis == "lane" else threads_for(self.loops_on[axis])
+
+
+def _on_axis(loops: Sequence[ForOp], axis: str) -> list[ForOp]:
+    return [loop for loop in loops if loop.kind == axis or (axis == "lane" and loop.kind in LANES_ALONG)]
 
 
 def _behind(pending: Pending, copies: int | None) -> Pending:
@@ -406,7 +437,7 @@ def _refusal(op: Operation, why: Operation) -> NestorError:
 def _owners_of(alloc: AllocOp) -> set[str]:
     if isinstance(thread_copies(alloc), ThreadCopies):
         return set(THREAD_AXES)
-    return {loop.kind for loop in enclosing_loops(alloc)} & set(THREAD_AXES)
+    return with_lanes({loop.kind for loop in enclosing_loops(alloc)} & set(THREAD_AXES))
 
 
 def _apart(first: Operation, second: Operation) -> tuple[Operation, Operation]:

@@ -6,7 +6,8 @@ nest.for "l" %l = 0 to 32 bind "lane" {
 }                                             by shuffles, and lane 0 adds their total to the element
 
 All 32 lanes take part in a shuffle, so none may be elsewhere: the loop has 32 iterations, and between it and the
-update stand only loops that all lanes run equally often. A domain masks values, it keeps no lane away.
+update stand only loops that all lanes run equally often. A domain masks values, it keeps no lane away. Where a warp is
+8 by 4 lanes (lane.y, lane.x), the lanes along one axis combine their values, for each place along the other.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
 from ....dialects.affine import AffineList, dims_of, linear_terms
-from ....dialects.nest import LANES, AccumulateOp, AllocOp, ForOp, IndexOp, LoadOp
+from ....dialects.nest import LANES_ALONG, AccumulateOp, AllocOp, ForOp, IndexOp, LoadOp
 
 _INTEGERS = tuple(IntegerType(bits) for bits in (8, 16, 32, 64))
 
@@ -25,29 +26,35 @@ def reduction_loop(op: Operation) -> ForOp | None:
     """The loop over lanes all of whose iterations update one element by `op`; None when `op` is no such update."""
     if not isinstance(op, AccumulateOp) or op.order_name == "atomic":
         return None
-    loop = _lane_loop(op)
-    if loop is None or any(isinstance(m.owner, AllocOp) and loop.is_ancestor(m.owner) for m in op.memrefs):
-        return None
-    return None if any(differs(v, loop) for v in op.indices.operands) else loop
+    for loop in _lane_loops(op):
+        if any(isinstance(m.owner, AllocOp) and loop.is_ancestor(m.owner) for m in op.memrefs):
+            return None
+        if not any(differs(v, loop) for v in op.indices.operands):
+            return loop
+    return None
 
 
 def holds_reduction(loop: ForOp) -> bool:
     """Whether an update by all lanes of a loop around is in `loop`."""
-    return _lane_loop(loop) is not None and any(reduction_loop(op) is not None for op in loop.walk())
+    return bool(_lane_loops(loop)) and any(reduction_loop(op) is not None for op in loop.walk())
 
 
-def why_not_shuffled(op: AccumulateOp, loop: ForOp) -> tuple[Operation, str] | None:
-    """What keeps the lanes of `loop` from combining their values by shuffles: an operation, and the reason."""
+def why_not_shuffled(op: AccumulateOp, loop: ForOp, axis: str) -> tuple[Operation, str] | None:
+    """What keeps the lanes of `loop`, on an axis of lanes, from combining their values by shuffles, and the reason."""
     if op.combine is not None and op.identity is None:
         return op, "the custom combiner is not declared associative (it states no identity)"
     for value in op.values:
         if not isinstance(value.type, AnyFloat) and value.type not in _INTEGERS:
             return op, f"lanes exchange numbers of 8, 16, 32 or 64 bits, not {value.type}"
-    if loop.constant_trip_count() != LANES or len(loop.upper) != 1:
+    lanes = LANES_ALONG[axis]
+    if loop.constant_trip_count() != lanes or len(loop.upper) != 1:
         return (
             loop,
-            f"all {LANES} lanes take part in a reduction, but the loop does not have {LANES} iterations",
+            f"all {lanes} lanes take part in a reduction, but the loop does not have {lanes} iterations",
         )
+    other = reduction_loop(op)
+    if other is not None and other is not loop:
+        return other, "the lanes of this loop combine their values already"
     around = op.parent_op()
     while around is not None and around is not loop:
         if not isinstance(around, ForOp):
@@ -88,8 +95,12 @@ def differs(value: SSAValue, loop: ForOp) -> bool:
     )
 
 
-def _lane_loop(op: Operation) -> ForOp | None:
+def _lane_loops(op: Operation) -> list[ForOp]:
+    """The loops over lanes around, the innermost first."""
+    found: list[ForOp] = []
     parent = op.parent_op()
-    while parent is not None and not (isinstance(parent, ForOp) and parent.kind == "lane"):
+    while parent is not None:
+        if isinstance(parent, ForOp) and parent.kind in LANES_ALONG:
+            found.append(parent)
         parent = parent.parent_op()
-    return parent if isinstance(parent, ForOp) else None
+    return found

@@ -10,7 +10,7 @@ from xdsl.traits import is_side_effect_free
 
 from ....dialects.attributes import KIND, OUTLINED
 from ....dialects.diagnostic import NestorError, fail
-from ....dialects.nest import BIND_AXES, LANES, MAX_THREADS, ForOp, IndexOp, LoadOp, YieldOp
+from ....dialects.nest import BIND_AXES, LANES, LANES_ALONG, MAX_THREADS, ForOp, IndexOp, LoadOp, YieldOp
 from ....dialects.walk import walk
 from ..check_sites import raises
 from ..loop_structure import enclosing_loops, may_fail
@@ -50,7 +50,7 @@ def call_for_effect(op: Operation) -> func.CallOp | None:
 
 def block_shape(longest: Mapping[str, int]) -> tuple[int, int, int]:
     """The threads of a block along x, y and z, given the longest loop bound to each axis; warps are counted along x."""
-    warp = LANES if "lane" in longest else 1
+    warp = 1 if LANES_ALONG.keys().isdisjoint(longest) else LANES
     x, y, z = (longest.get(f"thread.{letter}", 1) for letter in "xyz")
     return warp * x, y, z
 

@@ -19,8 +19,14 @@ interpreter, to all analyses and to other targets they are loops.
 Floats of 32 bits are rounded to tf32 (11 bits of precision, m16n8k8), where a user granted it: the function is
 `nestor.tf32` then.
 
-The operands are in shared memory, 8 rows of 16 bytes being contiguous along the sum ("h" and "e"), or, elements having 16
-bits, along the rows (columns): ldmatrix loads these transposed. How they are lowered: nest_to_gpu/matrices.py.
+A warp may also be 8 by 4 lanes, loops over lane.y and lane.x: these are `l floordiv 4` and `l mod 4` then. What a lane has
+of the sums of one product is what it has to have of the rows of another: so that operand may stay in registers, where
+column t of it is element [t mod 2] of lane.x `t mod 8 floordiv 2` (of elements of 16 bits):
+
+    %a = nest.load %p[%y, %e floordiv 2, %m, %h, %r, %e mod 2]       // two tiles of 8 columns (%h) are 16 terms
+
+Otherwise the operands are in shared memory, 8 rows of 16 bytes being contiguous along the sum ("h" and "e"), or, elements
+having 16 bits, along the rows (columns): ldmatrix loads these transposed. How they are lowered: nest_to_gpu/matrices.py.
 """
 
 from __future__ import annotations
@@ -42,7 +48,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 
 from ....dialects.attributes import MATRIX, TF32
-from ....dialects.nest import LANES, AccumulateOp, ForOp, LoadOp
+from ....dialects.nest import LANES, LANES_ALONG, AccumulateOp, AllocOp, ForOp, LoadOp
 from ..buffers import declared_space
 from ..values.linear_forms import Atom, Division, Linear, forms_of, linear
 from .lane_reductions import differs
@@ -105,6 +111,34 @@ class Operand:
     load: LoadOp
     indices: tuple[Linear, ...]
     is_transposed: bool
+    in_registers: bool = False
+    """Whether the lanes have it, as they have sums; nothing is loaded then."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lanes:
+    """The loops over the lanes of a warp: one over all, or one over rows and one over columns of lanes."""
+
+    loops: tuple[ForOp, ...]
+
+    @property
+    def row(self) -> Atom:
+        """`l floordiv 4`"""
+        return self.loops[0].iv if len(self.loops) == 2 else self._part(AffineBinaryOpKind.FloorDiv)
+
+    @property
+    def column(self) -> Atom:
+        """`l mod 4`"""
+        return self.loops[1].iv if len(self.loops) == 2 else self._part(AffineBinaryOpKind.Mod)
+
+    def _part(self, kind: AffineBinaryOpKind) -> Division:
+        return Division(kind, linear(((self.loops[0].iv, 1),), 0), 4)
+
+    def uses_more(self, form: Linear, part: Atom) -> bool:
+        """Whether `form` depends on the lane in another way than by `part`."""
+        if isinstance(part, Division):
+            return _uses_more(form, self.loops[0].iv, part)
+        return any(form.uses(loop.iv) for loop in self.loops if loop.iv is not part)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +146,7 @@ class MatrixTile:
     """The loops of an annotated nest by what they count, and its operands; see the module's docstring."""
 
     form: Form
-    lanes: ForOp
+    lanes: Lanes
     row_tiles: ForOp | None
     column_tiles: ForOp | None
     r: ForOp
@@ -122,16 +156,6 @@ class MatrixTile:
     a: Operand
     b: Operand
     sums: AccumulateOp
-
-    @property
-    def row_of_lane(self) -> Division:
-        """`l floordiv 4`"""
-        return Division(AffineBinaryOpKind.FloorDiv, linear(((self.lanes.iv, 1),), 0), 4)
-
-    @property
-    def column_of_lane(self) -> Division:
-        """`l mod 4`"""
-        return Division(AffineBinaryOpKind.Mod, linear(((self.lanes.iv, 1),), 0), 4)
 
 
 class NoTile(Exception):
@@ -178,8 +202,6 @@ def matrix_tile(loop: ForOp) -> MatrixTile:
     column_tiles = [inner for inner in tiles if not _uses(loads[a], inner.iv)]
     if len(row_tiles) + len(column_tiles) != len(tiles) or max(len(row_tiles), len(column_tiles)) > 1:
         raise NoTile(loop, "more than one loop over tiles of rows, and one over tiles of columns")
-    place = linear(((lanes.iv, 1),), 0)
-    row, column = (Division(kind, place, 4) for kind in (AffineBinaryOpKind.FloorDiv, AffineBinaryOpKind.Mod))
     return MatrixTile(
         form,
         lanes,
@@ -189,26 +211,31 @@ def matrix_tile(loop: ForOp) -> MatrixTile:
         c,
         h,
         e,
-        _operand(a, loads[a], form, lanes, {row: 1}, e),
-        _operand(b, loads[b], form, lanes, {column: 2, c.iv: 1}, e),
+        _operand(a, loads[a], form, lanes, {lanes.row: 1}, e),
+        _operand(b, loads[b], form, lanes, {lanes.column: 2, c.iv: 1}, e),
         sums,
     )
 
 
-def _lanes_around(loop: ForOp) -> ForOp:
-    """The loop over lanes, all of which come to `loop` equally often."""
+def _lanes_around(loop: ForOp) -> Lanes:
+    """The loops over lanes, all of which come to `loop` equally often."""
+    found: dict[str, ForOp] = {}
+    inside: list[ForOp] = []
     around = loop.parent_op()
-    while isinstance(around, ForOp) and around.kind != "lane":
+    while isinstance(around, ForOp) and not ("lane" in found or len(found) == 2):
+        if around.kind in LANES_ALONG:
+            found[around.kind] = around
+        inside.append(around)
         around = around.parent_op()
-    if not isinstance(around, ForOp) or around.constant_trip_count() != LANES or len(around.upper) != 1:
+    loops = [found[kind] for kind in ("lane", "lane.y", "lane.x") if kind in found]
+    if sum(1 for _ in loops) != (1 if "lane" in found else 2) or any(
+        loop.constant_trip_count() != LANES_ALONG[loop.kind] or len(loop.upper) != 1 for loop in loops
+    ):
         raise NoTile(loop, f"it is not in a loop over the {LANES} lanes of a warp, or in a branch of it")
-    between = loop.parent_op()
-    while between is not around:
-        assert isinstance(between, ForOp)
-        if any(differs(v, around) for v in (*between.lower_operands, *between.upper_operands)):
+    for between in inside:
+        if any(differs(v, one) for v in (*between.lower_operands, *between.upper_operands) for one in loops):
             raise NoTile(between, "some lanes run more iterations of this loop than others")
-        between = between.parent_op()
-    return around
+    return Lanes(tuple(loops))
 
 
 def counting_band(loop: ForOp) -> list[ForOp]:
@@ -298,15 +325,17 @@ def _corner(band: Sequence[ForOp], sums: AccumulateOp) -> tuple[ForOp, ForOp]:
 
 
 def _operand(
-    load: LoadOp, indices: tuple[Linear, ...], form: Form, lanes: ForOp, across: Mapping[Atom, int], e: ForOp
+    load: LoadOp, indices: tuple[Linear, ...], form: Form, lanes: Lanes, across: Mapping[Atom, int], e: ForOp
 ) -> Operand:
     """How ldmatrix loads an operand: with 16 bytes along the sum, or along what `across` says (8 rows or columns)."""
-    part = next(atom for atom in across if isinstance(atom, Division))
-    if any(_uses_more(form_, lanes.iv, part) for form_ in indices):
+    part = next(iter(across))
+    if any(lanes.uses_more(form_, part) for form_ in indices):
         raise NoTile(load, "this depends on the lane in another way than its row, or column, does")
     buffer = load.memref.type
     assert isinstance(buffer, MemRefType)
     extents = buffer.get_shape()
+    if declared_space(buffer) in ("local", None) and _is_of_lanes(load, indices, form, lanes, part, e):
+        return Operand(load, indices, False, in_registers=True)
     if declared_space(buffer) != "shared" or not isinstance(buffer.layout, NoneAttr) or len(extents) < 2:
         raise NoTile(load, "this operand is not in shared memory, by rows")
     if extents[-1] % form.contiguous:
@@ -323,6 +352,59 @@ def _operand(
         load,
         f"no {form.contiguous} elements of this operand that an instruction needs together are so in memory",
     )
+
+
+def _is_of_lanes(
+    load: LoadOp, indices: tuple[Linear, ...], form: Form, lanes: Lanes, part: Atom, e: ForOp
+) -> bool:
+    """Whether the rows of an operand are where the lanes have them: elements that an instruction wants of them."""
+    if not isinstance(load.memref.owner, AllocOp) or form.bits != 16 or part is not lanes.row:
+        return False
+    if isinstance(part, Division):
+        return False
+    lane, element = _places_of_term(e)
+    plain = linear(((part, 1),), 0)
+    if [f == plain for f in indices].count(True) != 1 or [f == lane for f in indices].count(True) != 1:
+        return False
+    others = [f for f in indices[:-1] if f not in (plain, lane)]
+    return indices[-1] == element and not any(_mentions(f, atom) for f in others for atom in (part, e.iv))
+
+
+def _places_of_term(e: ForOp) -> tuple[Linear, Linear]:
+    """Which lane along x has term `e` of 8, and which of its two elements this is."""
+    place = linear(((e.iv, 1),), 0)
+    lane, element = (
+        linear(((Division(kind, place, 2), 1),), 0)
+        for kind in (AffineBinaryOpKind.FloorDiv, AffineBinaryOpKind.Mod)
+    )
+    return lane, element
+
+
+def is_operand_in_registers(op: Operation) -> bool:
+    """Whether an access is that of a tensor core to what the lanes of its warp have."""
+    if not isinstance(op, LoadOp) or matrix_around(op) is None:
+        return False
+    return isinstance(op.memref.type, MemRefType) and declared_space(op.memref.type) != "shared"
+
+
+def has_fragment(op: Operation, row: int | None, column: int | None) -> bool:
+    """Whether such an access is to the lanes that have the elements.
+
+    The buffer's axis `row` is the number of a lane along y, `column` that along x.
+    """
+    loop = matrix_around(op)
+    assert loop is not None and isinstance(op, LoadOp)
+    if row is None or column is None:
+        return False
+    try:
+        tile = matrix_tile(loop)
+    except NoTile:
+        return False
+    if tile.a.load is not op or not tile.a.in_registers:
+        return False
+    lane, _ = _places_of_term(tile.e)
+    indices = tile.a.indices
+    return indices[row] == linear(((tile.lanes.row, 1),), 0) and indices[column] == lane
 
 
 def _is_contiguous(indices: tuple[Linear, ...], unit: Mapping[Atom, int], form: Form) -> bool:

@@ -14,7 +14,8 @@ nest.for "w" %w = 0 to 8 bind "thread.x" {
 Along an axis of threads that the buffer is made outside of, it is distributed where one of its axes is indexed by the
 thread in every access: a thread keeps the elements of its own number. Otherwise it is replicated, which needs that all
 threads write the same: outside of loops over the axis, or as the total of a reduction over lanes. All threads then do
-those statements, and no barrier is needed for such a buffer.
+those statements, and no barrier is needed for such a buffer. What a tensor core takes from the registers of a warp
+(matrix_tiles.py) is loaded by the lanes that have it, whatever the loops say.
 """
 
 from __future__ import annotations
@@ -25,9 +26,21 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import IntegerAttr, MemRefType
 from xdsl.ir import Operation, SSAValue
 
-from ....dialects.nest import BIND_AXES, AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
-from .barrier_places import THREAD_AXES, bound_loops
+from ....dialects.nest import (
+    BIND_AXES,
+    LANES_ALONG,
+    THREAD_AXES,
+    AccumulateOp,
+    AllocOp,
+    ForOp,
+    LoadOp,
+    StoreOp,
+    told_apart,
+    with_lanes,
+)
+from .barrier_places import bound_loops
 from .lane_reductions import reduction_loop
+from .matrix_tiles import has_fragment, is_operand_in_registers
 
 _LOCAL = 5
 
@@ -62,25 +75,41 @@ def thread_copies(alloc: AllocOp) -> ThreadCopies | NoCopies | None:
     kernel = next((loop for loop in reversed(around) if loop.kind in BIND_AXES), None)
     if kernel is None:
         return None
-    inside = {loop.kind for loop in around}
-    missing = [axis for axis in THREAD_AXES if axis not in inside and bound_loops([kernel], [axis])]
+    inside = with_lanes(loop.kind for loop in around)
+    used = told_apart(loop.kind for loop in bound_loops([kernel], THREAD_AXES))
+    missing = [axis for axis in used if axis not in inside]
     return copies_along(alloc.memref, missing) if missing else None
 
 
 def copies_along(buffer: SSAValue, axes: Sequence[str]) -> ThreadCopies | NoCopies:
-    """How threads share out a buffer made outside of all loops over `axes`."""
+    """How threads share out a buffer made outside of all loops over `axes`, one of which are the lanes of a warp."""
     users = [use.operation for use in buffer.uses]
     for op in users:
         if not isinstance(op, LoadOp | StoreOp | AccumulateOp):
             return NoCopies(op, "it is not only loaded and stored")
+    operands = [op for op in users if is_operand_in_registers(op)]
+    users = [op for op in users if op not in operands]
     distributed: dict[str, int] = {}
     for axis in axes:
         place = _distributed_axis(buffer, users, axis)
         if place is not None:
             distributed[axis] = place
-        elif (why := _why_not_replicated(buffer, users, axis)) is not None:
-            return why
+            continue
+        for part in ("lane.y", "lane.x") if axis == "lane" and _are_in_two_axes(users) else (axis,):
+            place = _distributed_axis(buffer, users, part)
+            if place is not None:
+                distributed[part] = place
+            elif (why := _why_not_replicated(buffer, users, part)) is not None:
+                return why
+    for op in operands:
+        if not has_fragment(op, distributed.get("lane.y"), distributed.get("lane.x")):
+            return NoCopies(op, "a tensor core would take elements from lanes that do not have them")
     return ThreadCopies(distributed)
+
+
+def _are_in_two_axes(users: Sequence[Operation]) -> bool:
+    """Whether some accesses are in loops over a warp as 8 by 4 lanes."""
+    return any(loop.kind in ("lane.y", "lane.x") for op in users for loop in _loops_around(op))
 
 
 def writes_copies(op: Operation) -> bool:
@@ -122,7 +151,10 @@ def _why_not_replicated(buffer: SSAValue, users: Sequence[Operation], axis: str)
     for op in users:
         if isinstance(op, LoadOp):
             continue
-        loop = next((loop for loop in _loops_around(op) if loop.kind == axis), None)
+        kinds = (axis, "lane") if axis in LANES_ALONG else (axis,)
+        loop = next((loop for loop in _loops_around(op) if loop.kind in kinds), None)
+        if loop is not None and isinstance(buffer.owner, Operation) and loop.is_ancestor(buffer.owner):
+            continue
         if loop is not None and reduction_loop(op) is not loop:
             return NoCopies(op, f'the threads of the loop "{loop.label}" write different values')
     return None

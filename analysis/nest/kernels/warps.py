@@ -14,8 +14,13 @@ from .lane_reductions import differs, why_not_shuffled
 from .loop_marks import why_not_fails
 
 
-def why_not_lanes(loop: ForOp, action: str, dependences: Dependences | None = None) -> NestorError | None:
-    """The refusal of `action` when lanes cannot run the iterations of `loop`, None when they can."""
+def why_not_lanes(
+    loop: ForOp, action: str, dependences: Dependences | None = None, axis: str | None = None
+) -> NestorError | None:
+    """The refusal of `action` when lanes along an axis cannot run the iterations of `loop`, None when they can.
+
+    The axis is that which the loop is bound to, if none is given.
+    """
     if (refusal := why_not_fails(loop, action)) is not None:
         return refusal
     updates: dict[AccumulateOp, None] = {}
@@ -29,7 +34,7 @@ def why_not_lanes(loop: ForOp, action: str, dependences: Dependences | None = No
         assert isinstance(dependence.source, AccumulateOp) and isinstance(dependence.sink, AccumulateOp)
         updates |= {dependence.source: None, dependence.sink: None}
     for op in updates:
-        if (why := why_not_shuffled(op, loop)) is not None:
+        if (why := why_not_shuffled(op, loop, axis or loop.kind)) is not None:
             at, reason = why
             return fail(
                 loop,

@@ -236,6 +236,14 @@ class StepMethods:
             """Compute a softmax of rows and the product that uses it block by block of the rows."""
             ...
 
+        def skip_masked(
+            self,
+            loop: Place,
+            side: Literal["above", "below"] = "above",
+        ) -> tuple[Handle, Handle, Handle]:
+            """Leave out blocks of a running softmax in which a mask leaves nothing; zeros of their product stay."""
+            ...
+
         def lift(self, loop: Place) -> Handle:
             """Reduce tuples base by base: first the bases, then the sums that are relative to them."""
             ...

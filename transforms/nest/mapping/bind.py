@@ -22,7 +22,8 @@ expression of what is known before the launch.
 
 The axis "lane" is that of the 32 threads of a warp; where it is used, thread.x counts warps. Lanes exchange values, so
 that a loop of 32 iterations may carry reductions: updates of an element that is the same one for all lanes become
-shuffles, and one lane updates the element.
+shuffles, and one lane updates the element. A warp is also 8 by 4 lanes, "lane.y" and "lane.x": lane 4 * y + x, as tensor
+cores number the rows and columns of their sums. A loop over 4 of them reduces in two shuffles, for 8 rows at a time.
 
     nest.for "i.i" %l = 0 to 32 {                          nest.for "i.i" %l = 0 to 32 bind "lane" {
       %a = nest.load %x[%r, %l]                   becomes    %a = nest.load %x[%r, %l]
@@ -49,9 +50,12 @@ from ....analysis.nest.sets.accesses import is_defined_outside
 from ....analysis.nest.sets.dependence import Dependences
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError, fail
-from ....dialects.nest import BIND_AXES, LANES, MAX_THREADS, THREAD_AXES, ForOp
+from ....dialects.nest import BIND_AXES, LANES_ALONG, MAX_THREADS, THREAD_AXES, ForOp
 from ..rewrite.mark_checks import refuse_on_gpu
 from .parallel import why_not_independent
+
+_SAME_LANES = ({"lane", "lane.y"}, {"lane", "lane.x"})
+"""Axes that number the same lanes."""
 
 
 def bind(loop: ForOp, axis: str, dependences: Dependences | None = None) -> ForOp:
@@ -74,19 +78,25 @@ def why_not_bind(loop: ForOp, axis: str, dependences: Dependences | None = None)
         or _why_not_placed(loop, axis)
         or _why_not_counted(loop, axis)
         or _why_not_block(loop, axis)
-        or (why_not_lanes if axis == "lane" else why_not_independent)(loop, "bind", dependences)
+        or _why_not_run(loop, axis, dependences)
     )
+
+
+def _why_not_run(loop: ForOp, axis: str, dependences: Dependences | None) -> NestorError | None:
+    if axis in LANES_ALONG:
+        return why_not_lanes(loop, "bind", dependences, axis)
+    return why_not_independent(loop, "bind", dependences)
 
 
 def _why_not_placed(loop: ForOp, axis: str) -> NestorError | None:
     """Refuses an axis that a loop around or inside has, and loops over blocks inside of loops over threads."""
     around, inside = enclosing_loops(loop), loops_in(loop)[1:]
     for other in (*around, *inside):
-        if other.kind == axis:
+        if other.kind == axis or {other.kind, axis} in _SAME_LANES:
             return fail(
                 loop,
                 f'cannot bind the loop "{loop.label}" to {axis}: the loop "{other.label}" is, and one is in the other',
-                notes=[(other, f'"{other.label}" is bound to {axis} here')],
+                notes=[(other, f'"{other.label}" is bound to {other.kind} here')],
             )
     upside_down = [o for o in around if _is_threads(o.kind) and not _is_threads(axis)]
     upside_down += [
@@ -121,8 +131,9 @@ def _why_not_threads(loop: ForOp, axis: str) -> str | None:
     threads = _threads(loop)
     if threads is None:
         return "a block has a constant number of threads"
-    if axis == "lane":
-        return f"it has {threads} iterations, a warp {LANES} lanes" if threads > LANES else None
+    if axis in LANES_ALONG:
+        lanes = LANES_ALONG[axis]
+        return f"it has {threads} iterations, a warp {lanes} lanes" if threads > lanes else None
     return (
         f"it has {threads} iterations, a block at most {MAX_THREADS} threads"
         if threads > MAX_THREADS

@@ -60,6 +60,7 @@ a sum overflows later: of elements above the largest number / %n). A row whose s
 +inf, gives NaN as before; a block of nothing but -inf changes nothing. Where exponentials of 16 bits are added up in 32,
 the running maximum has 16 bits and all else 32: what the program rounds before it divides (the scores, their exponentials)
 is rounded so here, and neither the sum nor the quotients are; a sum above the largest number of 16 bits is no infinity then.
+What scales the sums is approximate there (`afn`): both sums have its error, and the quotient has not.
 
 Refused unless the rows are such a softmax, of a buffer with elements for all of its iterations, none of which is used after
 the product; unless the product is linear in them; where there may be no score; and where what is between the two
@@ -75,6 +76,7 @@ from math import inf
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, FloatAttr, MemRefType
+from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 
@@ -203,7 +205,7 @@ class _Rewriting:
         shift.result.name_hint = "shift"
         casts, (earlier, now) = self._widened(before.result, shift.result)
         less = arith.SubfOp(earlier, now)
-        factor = math.ExpOp(less.result)
+        factor = math.ExpOp(less.result, self._flags())
         factor.result.name_hint = "rescale"
         old = LoadOp(total.memref, ivs)
         scaled = arith.MulfOp(old.result, factor.result)
@@ -231,6 +233,13 @@ class _Rewriting:
                         self._erase(user.operation)
                 self._erase(use.operation)
             self._erase(variable)
+
+    def _flags(self) -> arith.FastMathFlagsAttr:
+        """Sums of products and of exponentials are scaled by one number: where these have 16 bits, it may be off by more.
+
+        What is left of its error is the share of a block in the row, which the rounded exponentials know less well.
+        """
+        return arith.FastMathFlagsAttr("none" if self.narrow == self.element else [FastMathFlag.APPROX_FUNC])
 
     def _widened(self, *values: SSAValue) -> tuple[list[Operation], list[SSAValue]]:
         """The values in the type of the sums, and the operations that make them so."""

@@ -15,7 +15,7 @@ from ....analysis.nest.sets.producers import Uses
 from ....analysis.nest.values.extent_keys import extent_key, value_key
 from ....dialects.affine import AffineList, constant_of
 from ....dialects.diagnostic import NestorError, fail
-from ....dialects.nest import BIND_AXES, THREAD_AXES, AllocOp, ForOp
+from ....dialects.nest import BIND_AXES, THREAD_AXES, AllocOp, ForOp, told_apart
 from ....dialects.nest.common import INDEX
 
 SPACES: dict[str, int | None] = {"global": None, "shared": 3, "local": 5}
@@ -115,7 +115,7 @@ def _why_not_local(refuse, around, users, made: SSAValue | None) -> NestorError 
         from ....analysis.nest.kernels.thread_copies import ThreadCopies, copies_along
 
         axes = {loop.kind for user in users for loop in enclosing_loops(user) if loop not in around}
-        copies = copies_along(made, [axis for axis in THREAD_AXES if axis in axes])
+        copies = copies_along(made, told_apart(axes.intersection(THREAD_AXES)))
         if isinstance(copies, ThreadCopies):
             return None
         return refuse(

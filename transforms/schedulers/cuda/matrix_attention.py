@@ -9,80 +9,87 @@
       %q_shared = nest.alloc : memref<64x64xf16, 3>                              // the queries of the block, once
       %running_maximum, %y_sums                                                  // in registers
       ... the first tile of keys, and of values, is on its way
-      nest.for "j.o" ... {                                                       // a tile of 32 keys after the other
+      nest.for "j.o" ... {                                                       // a tile of 64 keys after the other
         ... the next tile of keys, and of values, is on its way                  // nest-pipeline, cp.async
-        ... the scores of 32 queries by a warp: mma.sync, in registers; they are stored to %t    // shared memory
-        ... a lane has a row of %t: its maximum so far, the exponentials, in registers, their sum so far
-        ... the exponentials go to %w_tile, the operand of the next products     // shared memory
-        ... %y_sums are scaled by what the maximum has changed, and the tile's products are added: mma.sync
+        ... the scores of 16 or 32 queries by a warp: mma.sync, in registers
+        nest.for "warp_row" ... bind "thread.y" { nest.for "lane_row" ... bind "lane.y" {
+          nest.for ... unrolled {                                                // the rows that four lanes have
+            nest.for "lane_column" ... bind "lane.x" { ... }                     // their maximum so far: two shuffles
+            ... what scales the sums
+            nest.for "lane_column" ... bind "lane.x" { ... }                     // exponentials, in registers, and their sum
+        ... %y_sums are scaled by what the maximum has changed, and the tile's products are added: mma.sync, with the
+            exponentials as they are in registers
       ... %y_sums divided by the sum, made narrower, to %y
 
-A warp has 32 rows, so that each of its lanes has one: no shuffles, and what a program does to a score (it rounds each
-step to 16 bits) is done once. Scores go from the registers that a tensor core leaves them in to those of the row's lane
-through shared memory, and come back as 16 bits; why: docs/decisions/0017-attention-by-tensor-cores.md. The running maximum
-and sum are those of nest-online-softmax; sums and what scales them are in shared memory, for the lanes of a tensor core's
-tile are not those of its rows. After T. Dao, "FlashAttention-2" (2023).
+What lanes have of the sums of a tensor core is what the next product takes from them as its rows, and of the numbers of a
+row each of its four lanes has a copy: nothing but queries, keys and values is in shared memory. What a program does to
+a score (it rounds each step to 16 bits) is done to two neighbours at a time. The running maximum and sum are those of
+nest-online-softmax. After T. Dao, "FlashAttention-2" (2023); docs/decisions/0017-attention-by-tensor-cores.md.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from math import prod
 
-from ....analysis.machine import Gpu
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+
+from ....analysis.machine import STATIC_SHARED_BYTES, Gpu
 from ....analysis.nest.buffers import declared_space, element_bytes
-from ....analysis.nest.kernels.matrix_tiles import COLUMNS, Form, form_of
+from ....analysis.nest.kernels.matrix_tiles import COLUMNS, ROWS, Form, form_of
 from ....analysis.nest.loop_structure import enclosing_loops, is_inside, loops_in, perfect_band
 from ....analysis.nest.values.trip_counts import extent_of
 from ....dialects.attributes import ASYNC
 from ....dialects.diagnostic import fail
-from ....dialects.nest import LANES, AllocOp, ForOp, LoadOp, StoreOp
+from ....dialects.nest import LANES, AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ...nest.loops.fuse import fuse
 from ...nest.loops.normalise import remove_unit_loop, why_not_remove_unit_loop
-from ...nest.loops.rename import rename_freely
 from ...nest.loops.reorder import reorder
 from ...nest.loops.split import split
 from ...nest.loops.unmask import unmask
 from ...nest.mapping.annotate import annotate
-from ...nest.mapping.bind import bind
 from ...nest.mapping.vectorize import vectorize
 from ...nest.memory.cache_read import cache_read
 from ...nest.memory.cache_write import cache_write
 from ...nest.memory.hoist_alloc import hoist_alloc
 from ...nest.memory.pipeline import pipeline, why_not_pipeline
 from ...nest.memory.set_memory import set_memory
+from ...nest.memory.stage_factors import stage_factors
 from ...nest.memory.transform_layout import transform_layout
 from ...nest.reductions.online_softmax import online_softmax
-from ...nest.rewrite.buffers import SHARED_BYTES
+from ...nest.reductions.rfactor import rfactor
+from ...nest.reductions.skip_masked import skip_masked, why_not_skip_masked
 from ...nest.rewrite.steps import Steps
 from ..patterns.attention import Attention
 from ..patterns.products import Product, sum_of_products_in
 from .grid import bind_blocks
-from .matrix_tiles import LANE, WARP_ROW, MatrixTiling, rotation
+from .matrix_tiles import LANE_COLUMN, LANE_ROW, WARP_ROW, MatrixTiling, bind_as
 from .online_attention import OnlineAttention, SumsOfKeys, adds
 from .sum_neighbours import neighbours_of
 from .sum_tiles import SumTile, parts
 from .tile_copies import mark_vector
 
-WARPS = 2
+WARPS = 4
 """Warps of a block."""
 
-ROWS = LANES
-"""Rows of a warp: one for each lane."""
+WIDEST = 64
+"""Maximum number of features of a head where a warp has two tiles of rows: keys and values are loaded for both."""
 
-KEYS = 32
-"""Keys of a tile: a lane has as many scores in registers, and as many exponentials."""
+KEYS = 64
+"""Keys of a tile: a lane has half as many scores."""
 
 DEPTH = 32
 """Terms of a step of the scores, where the features of a head are not copied as a whole."""
 
+LANES_OF_ROW = 4
+"""Lanes that have a row."""
+
 MOST_FEATURES = 128
-"""Maximum number of features of a head: a lane has as many sums, and 255 registers for all."""
+"""Maximum number of features of a head: a lane has half as many sums, beside its scores."""
 
 STAGES = 2
 """Tiles of keys, and of values, that are in shared memory: one is used while the other is copied."""
-
-SCORES_IN_ONE_ACCESS = 4
-"""Scores of a row that its lane reads together."""
 
 
 class MatrixAttention(OnlineAttention):
@@ -93,6 +100,7 @@ class MatrixAttention(OnlineAttention):
     def __init__(self, found: Attention, gpu: Gpu, steps: Steps):
         first, last = (sum_of_products_in(perfect_band(nest)) for nest in (found.first, found.last))
         assert first is not None and last is not None
+        self.features = extent_of(last.column)
         self.uses = uses_of(last)
         """The nests after the products that use them, element by element."""
         terms = extent_of(first.term)
@@ -106,7 +114,11 @@ class MatrixAttention(OnlineAttention):
         """Rows of a block."""
         if features > MOST_FEATURES:
             raise fail(self.found.last, f"a row of {features} sums takes too many registers")
-        return WARPS * ROWS
+        *outer, queries, _ = self.found.scores.memref.type.get_shape()
+        known = [self.gpu.wave if extent == DYNAMIC_INDEX else extent for extent in (*outer, queries)]
+        blocks = prod(known[:-1]) * -(-known[-1] // (2 * WARPS * ROWS))
+        is_wide = features <= WIDEST and known[-1] > WARPS * ROWS and blocks >= self.gpu.wave
+        return (2 if is_wide else 1) * WARPS * ROWS
 
     def run(self) -> ForOp:
         """Do them; the nest that all became."""
@@ -136,6 +148,7 @@ class MatrixAttention(OnlineAttention):
         scores, weights = (self._sunk(alloc.memref, keys) for alloc in (found.scores, found.weights))
         maximum, total, scale = (self._sunk(buffer, blocks[-1]) for buffer in (maximum, total, scale))
         self._sunk(sums, blocks[-1])
+        skipped = self._skip_masked(keys)
         element = None
         if uses:
             end, element = self._used_at_once([*after, end, *uses])
@@ -146,23 +159,70 @@ class MatrixAttention(OnlineAttention):
         scores_tiling = self._tile_scores(before)
         for loop in (row, product):
             steps.attempt(unmask, loop)
-        tile = self._matrix_tile(product, self.columns * LANES, KEYS)
-        tiling = FragmentsOfKeys(tile, [zeros, scaled, end], weights, steps)
+        features = self.columns * LANES
+        copied = (self.rows + 2 * STAGES * KEYS) * features * element_bytes(weights.memref.type.element_type)
+        tile = self._matrix_tile(product, features, KEYS, max(0, self._room() - copied))
+        tiling = FragmentsOfKeys(tile, [zeros, scaled, *(one[2] for one in skipped), end], weights, steps)
         tiling.run()
-        self._by_lane(start)
-        self._in_registers(self._by_lane(row), scores, total)
-        own = [self._of_lanes(buffer) for buffer in (maximum, weights)]
+        self._by_lanes(start)
+        self._by_lanes(row, partial(self._share_keys, maximum, total))
+        none = [self._share_rest(first, rest) for first, rest, _ in skipped]
+        own = [self._of_lanes(buffer) for buffer in (maximum, total, scale, scores, weights)]
         own += [] if element is None else [element]
         bind_blocks(blocks, steps)
         scores_tiling.keep_sums()
         tiling.keep_sums()
         for buffer in own:
             steps.do(set_memory, buffer, space="local")
-        for buffer in (total, scale):
+        for buffer in none:
             steps.do(set_memory, buffer, space="shared")
-        self._to_shared(scores)
         self._copy_ahead(keys, blocks[-1])
         return blocks[0]
+
+    # ---- tiles of keys that a mask leaves nothing of ----
+
+    def _skip_masked(self, keys: ForOp) -> list[tuple[ForOp, ForOp, ForOp]]:
+        """Leave them out, where lanes can share out the zeros that are left of them."""
+        if self.features != self.columns * LANES:
+            return []
+        found: list[tuple[ForOp, ForOp, ForOp]] = []
+        for side in ("above", "below"):
+            if why_not_skip_masked(keys, side) is None:
+                found.append(self.steps.do(skip_masked, keys, side=side))
+        return found
+
+    def _share_rest(self, zeros: ForOp, rest: ForOp) -> AllocOp:
+        """Warps and lanes have columns, four lanes share out their terms: where the sums go."""
+        steps = self.steps
+        (none,) = [op.memref.owner for op in zeros.walk() if isinstance(op, StoreOp)]
+        assert isinstance(none, AllocOp)
+        for loop in (zeros, rest):
+            terms = perfect_band(loop)[1:]
+            warp, column = steps.do(split, loop, factor=ROWS // 2 * self.columns, tail="perfect")
+            lane, own = steps.do(split, column, factor=self.columns, tail="perfect")
+            if not terms:
+                steps.do(annotate, own, mark="unrolled")
+            else:
+                self._share_terms(none, lane, terms, own)
+            bind_as(warp, *WARP_ROW, steps)
+            bind_as(lane, *LANE_ROW, steps)
+        return none
+
+    def _share_terms(self, none: AllocOp, lane: ForOp, terms: list[ForOp], own: ForOp) -> None:
+        steps = self.steps
+        blocks, term = terms
+        turn, among = steps.do(split, term, factor=LANES_OF_ROW, tail="perfect")
+        steps.do(reorder, [among, blocks, turn, own])
+        name = f"{none.label.data}_column"
+        sums, _, _ = steps.do(cache_write, none, lane, space="local", name=name)
+        steps.do(cache_write, sums, among, init="identity", space="local", name=f"{name}_lane")
+        for loop in [
+            op for op in lane.body.walk() if isinstance(op, ForOp) and op not in (among, blocks, turn, own)
+        ]:
+            steps.do(annotate, loop, mark="unrolled")
+        steps.do(annotate, turn, mark="unrolled")
+        mark_vector(own, True, steps)
+        bind_as(among, *LANE_COLUMN, steps)
 
     # ---- the result ----
 
@@ -178,22 +238,43 @@ class MatrixAttention(OnlineAttention):
 
     # ---- rows ----
 
-    def _by_lane(self, row: ForOp) -> ForOp:
-        """Let each lane have a row: the loop over lanes."""
-        warp, lane = self.steps.do(split, row, factor=LANES, tail="perfect")
-        bind_lanes(warp, lane, self.steps)
-        return lane
-
-    def _in_registers(self, lane: ForOp, scores: AllocOp, total: AllocOp) -> None:
-        """A lane reads its row of scores once and keeps it, and adds up in a register."""
+    def _by_lanes(self, row: ForOp, update: Callable[[ForOp], None] | None = None) -> None:
+        """Let four lanes have a row, once `update` was called with the loop over the two rows that they have."""
         steps = self.steps
-        passes = [op for op in lane.body.block.ops if isinstance(op, ForOp)]
-        _, copy = steps.do(cache_read, scores, lane, space="local")
-        steps.do(cache_write, total, lane, space="local", name=f"{total.label.data}_lane")
-        for loop in map(self._whole, (copy, *passes)):
-            pieces, vector = steps.do(split, loop, factor=SCORES_IN_ONE_ACCESS, tail="perfect")
-            steps.do(annotate, pieces, mark="unrolled")
-            mark_vector(vector, True, steps)
+        warp, lane, own = rows_of_lanes(row, self.rows // WARPS, steps)
+        steps.do(reorder, [warp, lane, *own])
+        for loop in own:
+            steps.do(annotate, loop, mark="unrolled")
+        if update is not None:
+            update(own[-1])
+        bind_as(warp, *WARP_ROW, steps)
+        bind_as(lane, *LANE_ROW, steps)
+
+    def _share_keys(self, maximum: AllocOp, total: AllocOp, own: ForOp) -> None:
+        """A row's keys are shared out over its four lanes as their sums are; these combine what they have, by shuffles."""
+        steps = self.steps
+        for loop in [op for op in own.body.block.ops if isinstance(op, ForOp)]:
+            tile, key = steps.do(split, self._whole(loop), factor=COLUMNS, tail="perfect")
+            lane, pair = steps.do(split, key, factor=2, tail="perfect")
+            steps.do(reorder, [lane, tile, pair])
+            updates = [op for op in pair.body.block.ops if isinstance(op, AccumulateOp)]
+            is_maximum = any(maximum.memref in op.memrefs for op in updates)
+            for buffer in (maximum, total):
+                if any(buffer.memref in op.memrefs for op in updates):
+                    name = f"{buffer.label.data}_lane"
+                    steps.do(cache_write, buffer, lane, init="identity", space="local", name=name)
+            self._in_pairs(tile, pair, is_maximum)
+            bind_as(lane, *LANE_COLUMN, steps)
+
+    def _in_pairs(self, tile: ForOp, pair: ForOp, is_maximum: bool) -> None:
+        """Two neighbouring keys at a time: both in a register, where they have 16 bits."""
+        steps = self.steps
+        loops = [pair]
+        if is_maximum:  # one of each of the two
+            loops += steps.do(rfactor, pair)
+        steps.do(annotate, tile, mark="unrolled")
+        for loop in loops:
+            steps.do(vectorize, loop, width=2)
 
     def _whole(self, loop: ForOp) -> ForOp:
         """The loop over the keys of a tile with a constant number of iterations, some of which may do nothing.
@@ -207,27 +288,32 @@ class MatrixAttention(OnlineAttention):
         return inner
 
     def _of_lanes(self, buffer: AllocOp) -> AllocOp:
-        """A buffer of rows with axes for the warp and the lane that have the row."""
+        """A buffer of rows, or of rows and keys, with axes for the warp and the lanes that have the row (and the key)."""
         names = [f"d{k}" for k in range(buffer.memref.type.get_num_dims())]
-        row, rest = names[self.depth - 1], names[self.depth :]
-        layout = " ".join([f"{row}/{LANES}", f"{row}%{LANES}", *rest])
-        return self.steps.do(transform_layout, buffer, layout=f"{' '.join(names)} -> {layout}")
+        row, key = names[self.depth - 1], names[self.depth :]
+        keys = [(f"{k}%8/2", f"{k}/8", f"{k}%2") for k in key]
+        lanes, tiles, pairs = zip(*keys, strict=True) if keys else ((), (), ())
+        warp = self.rows // WARPS
+        own = [f"{row}%{warp}/{ROWS}"] if warp > ROWS else []
+        layout = [f"{row}/{warp}", f"{row}%8", *lanes, *own, *tiles, f"{row}%{ROWS}/8", *pairs]
+        return self.steps.do(transform_layout, buffer, layout=f"{' '.join(names)} -> {' '.join(layout)}")
 
     # ---- the products ----
 
-    def _matrix_tile(self, row: ForOp, columns: int, depth: int) -> SumTile:
-        """The sum in a nest over rows and columns of a block, and its tile."""
+    def _matrix_tile(self, row: ForOp, columns: int, depth: int, results: int = 0) -> SumTile:
+        """The sum in a nest over rows and columns of a block, and its tile, with so many bytes for results."""
         sums, moving, term = self._sum_of(row)
-        own = (f"y{WARPS} r2 r2 l8", f"r{columns // COLUMNS} l4 v2")
+        own = (f"y{WARPS} r{self.rows // WARPS // ROWS} r2 l8", f"r{columns // COLUMNS} l4 v2")
         tiled = [(loop, parts(text)) for loop, text in zip(moving, own, strict=True)]
-        return SumTile(sums, [], tiled, [term], depth, around=len(enclosing_loops(row)))
+        around = len(enclosing_loops(row))
+        return SumTile(sums, [], tiled, [term], depth, around=around, results=results)
 
     def _tile_scores(self, nests: list[ForOp]) -> MatrixTiling:
         """The scores of a tile of keys."""
         row = next(nest for nest in nests if adds(nest))
         tile = self._matrix_tile(row, KEYS, self.terms)
         start = self._start_of(tile, nests)
-        tiling = (FragmentsOfScores if self.is_whole else MatrixTiling)(tile, start, self.steps)
+        tiling = (FragmentsOfScores if self.is_whole else FragmentsInRegisters)(tile, start, self.steps)
         tiling.run()
         return tiling
 
@@ -245,12 +331,13 @@ class MatrixAttention(OnlineAttention):
                 loop = inner
         stores = [op for op in keys.walk() if isinstance(op, StoreOp)]
         ahead = {op.memref for op in stores if any(ASYNC in loop.attributes for loop in enclosing_loops(op))}
+        room = self._room()
         shared = sum(bytes_of(op) for op in block.walk() if isinstance(op, AllocOp))
-        if shared > SHARED_BYTES:
-            raise fail(keys, f"the tiles take {shared} bytes, a block has {SHARED_BYTES} of shared memory")
+        if shared > max(room, STATIC_SHARED_BYTES):
+            raise fail(keys, f"the tiles take {shared} bytes, a block has {room} of shared memory")
         made = [op for op in keys.body.block.ops if isinstance(op, AllocOp)]
         shared += (STAGES - 1) * sum(bytes_of(op) for op in made if op.memref in ahead)
-        if not ahead or shared > SHARED_BYTES:
+        if not ahead or shared > room:
             return
         for alloc in made:
             if alloc.memref not in ahead:
@@ -261,8 +348,19 @@ class MatrixAttention(OnlineAttention):
             if loop.constant_trip_count() == 1 and why_not_remove_unit_loop(loop) is None:
                 steps.do(remove_unit_loop, loop)
 
+    def _room(self) -> int:
+        """Bytes of shared memory for a block, two of which share a multiprocessor."""
+        limits = self.gpu.limits
+        return min(limits.shared_of_block, limits.shared // 2 - limits.reserved)
 
-class FragmentsOfScores(MatrixTiling):
+
+class FragmentsInRegisters(MatrixTiling):
+    """Sums whose rows are in four lanes each, which share out what is done with a row."""
+
+    has_lane_axes = True
+
+
+class FragmentsOfScores(FragmentsInRegisters):
     """Scores of a tile of keys, of queries that the block copies once, and of keys that it copies for each tile."""
 
     def _stage(self, step: ForOp) -> list[tuple[AllocOp, ForOp]]:
@@ -276,35 +374,58 @@ class FragmentsOfScores(MatrixTiling):
         return copies
 
 
-class FragmentsOfKeys(SumsOfKeys, MatrixTiling):
-    """Sums that stay in registers while tiles of keys come and go; a lane copies its row of weights from its registers."""
+class FragmentsOfKeys(SumsOfKeys, FragmentsInRegisters):
+    """Sums that stay in registers while tiles of keys come and go; so do the weights, which are fragments of the product."""
 
     def __init__(self, tile: SumTile, others: list[ForOp], weights: AllocOp, steps: Steps):
         super().__init__(tile, others, steps)
         self.weights = weights
+        self.fragments: AllocOp | None = None
+
+    def _stage(self, step: ForOp) -> list[tuple[AllocOp, ForOp]]:
+        left, left_copy, right, right_copy = self.steps.do(stage_factors, step, narrow=True)
+        copies = [(left, left_copy), (right, right_copy)]
+        for buffer, copy in copies:
+            if not self._is_of_weights(copy):
+                self.steps.do(set_memory, buffer, space="shared")
+        return copies
+
+    def _is_of_weights(self, copy: ForOp) -> bool:
+        return any(isinstance(op, LoadOp) and op.memref is self.weights.memref for op in copy.walk())
 
     def _share_copy(self, buffer: AllocOp, copy: ForOp) -> None:
-        load = next(op for op in copy.walk() if isinstance(op, LoadOp) and len(op.indices))
-        if load.memref is not self.weights.memref:
-            super()._share_copy(buffer, copy)
-            return
-        steps, size = self.steps, form_in(buffer).contiguous
+        if not self._is_of_weights(copy):
+            return super()._share_copy(buffer, copy)
+        steps = self.steps
         term, row = loops_in(copy)
-        rotated = rotation([term, row], row, term.constant_trip_count() or KEYS, size)
-        warp, lane = steps.do(split, row, factor=LANES, tail="perfect")
-        turn, vector = steps.do(split, term, factor=size, tail="perfect")
-        steps.do(reorder, [warp, lane, turn, vector])
-        steps.do(transform_layout, buffer, layout=rotated)
-        bind_lanes(warp, lane, steps)
-        steps.do(annotate, turn, mark="unrolled")
-        steps.do(vectorize, vector, width=size)
+        rows = self.of_warp[0]
+        warp, lane_row, own = rows_of_lanes(row, rows, steps)
+        tile, term = steps.do(split, term, factor=COLUMNS, tail="perfect")
+        lane, pair = steps.do(split, term, factor=2, tail="perfect")
+        steps.do(reorder, [warp, lane_row, lane, *own, tile, pair])
+        part = f"d1%{rows}/{ROWS} " if rows > ROWS else ""
+        layout = f"d0 d1 -> d1/{rows} d1%8 d0%8/2 {part}d0/8 d1%{ROWS}/8 d0%2"
+        self.fragments = steps.do(transform_layout, buffer, layout=layout)
+        for loop, (name, axis) in ((warp, WARP_ROW), (lane_row, LANE_ROW), (lane, LANE_COLUMN)):
+            bind_as(loop, name, axis, steps)
+        for loop in (*own, tile):
+            steps.do(annotate, loop, mark="unrolled")
+        steps.do(vectorize, pair, width=2)
+
+    def keep_sums(self) -> None:
+        super().keep_sums()
+        self.steps.do(set_memory, self.fragments, space="local")
 
 
-def bind_lanes(warp: ForOp, lane: ForOp, steps: Steps) -> None:
-    """Bind a loop over warps and the one over lanes, as cuda/matrix_tiles.py calls and binds them."""
-    for loop, (name, axis) in ((warp, WARP_ROW), (lane, LANE)):
-        rename_freely(steps, loop, name)
-        steps.do(bind, loop, axis=axis)
+def rows_of_lanes(row: ForOp, rows: int, steps: Steps) -> tuple[ForOp, ForOp, list[ForOp]]:
+    """The loops over warps of so many rows, over the rows of a warp's lanes, and over the rows that a lane has."""
+    warp, row = steps.do(split, row, factor=rows, tail="perfect")
+    own: list[ForOp] = []
+    if rows > ROWS:
+        tile, row = steps.do(split, row, factor=ROWS, tail="perfect")
+        own = [tile]
+    half, lane = steps.do(split, row, factor=ROWS // 2, tail="perfect")
+    return warp, lane, [*own, half]
 
 
 def uses_of(product: Product) -> list[ForOp]:

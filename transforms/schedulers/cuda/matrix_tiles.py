@@ -53,6 +53,9 @@ from .tile_copies import begins_at, mark_vector
 WARP_ROW, WARP_COLUMN, LANE = ("warp_row", "thread.y"), ("warp_column", "thread.x"), ("lane", "lane")
 """What loops over warps, by rows and by columns, and over lanes are called and bound to."""
 
+LANE_ROW, LANE_COLUMN = ("lane_row", "lane.y"), ("lane_column", "lane.x")
+"""The same for lanes by the rows and columns of the sums that they have."""
+
 NEIGHBOURS = 8
 """How many adjacent elements lanes copy of a row, where rows of the tile lie across those in memory."""
 
@@ -68,6 +71,8 @@ class MatrixTiling(Tiling):
     """
 
     most_unrolled = MOST_UNROLLED
+    has_lane_axes = False
+    """Whether loops over the sums are over lane.y and lane.x: what uses them finds a row in four lanes then."""
 
     def __init__(self, tile: SumTile, start: ForOp | None, steps: Steps):
         super().__init__(tile, start, steps)
@@ -116,8 +121,11 @@ class MatrixTiling(Tiling):
             steps.do(annotate, loop, mark="unrolled")
         if not terms:
             mark_vector(c, True, steps)
-        lane = steps.do(flatten, of_row, of_column)
-        self._bind(warp_row, warp_column, lane)
+        if not self.has_lane_axes:
+            return self._bind(warp_row, warp_column, steps.do(flatten, of_row, of_column))
+        self._bind(warp_row, warp_column)
+        for loop, (name, axis) in ((of_row, LANE_ROW), (of_column, LANE_COLUMN)):
+            bind_as(loop, name, axis, steps)
 
     def _warp_and_tiles(self, loops: list[ForOp], k: int) -> tuple[list[ForOp], list[ForOp]]:
         """The loop over warps along rows (columns), and that over the tiles of a warp, where there are several."""
@@ -140,12 +148,14 @@ class MatrixTiling(Tiling):
             found[next(k for k, other in enumerate(wanted) if other is own)] = [rest, *pieces]
         return [found[k] for k in range(len(wanted))]
 
-    def _bind(self, warp_row: Sequence[ForOp], warp_column: Sequence[ForOp], lane: ForOp) -> None:
-        bound = ((warp_row, WARP_ROW), (warp_column, WARP_COLUMN), ([lane], LANE))
+    def _bind(
+        self, warp_row: Sequence[ForOp], warp_column: Sequence[ForOp], lane: ForOp | None = None
+    ) -> None:
+        lanes = [] if lane is None else [lane]
+        bound = ((warp_row, WARP_ROW), (warp_column, WARP_COLUMN), (lanes, LANE))
         for loops, (name, axis) in bound:
             for loop in loops:
-                rename_freely(self.steps, loop, name)
-                self.steps.do(bind, loop, axis=axis)
+                bind_as(loop, name, axis, self.steps)
 
     def _form(self, around: ForOp) -> Form:
         """The instruction that multiplies what the loop loads."""
@@ -165,7 +175,7 @@ class MatrixTiling(Tiling):
             f"{a}/{size} " for a, size, n in ((i, rows, self.warps[0]), (j, columns, self.warps[1])) if n > 1
         ]
         old = " ".join(f"d{k}" for k in range(rank))
-        lane = f"4*({i}%8)+{j}%8/2"
+        lane = f"{i}%8 {j}%8/2" if self.has_lane_axes else f"4*({i}%8)+{j}%8/2"
         return f"{old} -> {''.join(warps)}{lane} {i}%{rows}/16 {j}%{columns}/8 {i}%16/8 {j}%2"
 
     def _row_and_column(self, axes: Sequence[int]) -> tuple[str, str]:
@@ -177,6 +187,7 @@ class MatrixTiling(Tiling):
     def _stage_results(self, block: ForOp, tiles: Sequence[ForOp]) -> list[tuple[AllocOp, ForOp]]:
         """Results of 16 bits go to shared memory first, where their rows begin at multiples of 16 bytes: a lane has two."""
         stores = [op for op in tiles[-1].body.block.ops if isinstance(op, StoreOp)]
+        stores = [op for op in stores if not isinstance(op.memref.owner, AllocOp)]
         if len(stores) != 1 or not self._is_stored_by_pieces(stores[0], tiles):
             return []
         result = stores[0].memref
@@ -277,6 +288,12 @@ class MatrixTiling(Tiling):
         last = [*turns, *inner][-1]
         if why_not_annotate(last, ASYNC) is None:
             steps.do(annotate, last, mark=ASYNC)
+
+
+def bind_as(loop: ForOp, name: str, axis: str, steps: Steps) -> None:
+    """Bind a loop, and call it so."""
+    rename_freely(steps, loop, name)
+    steps.do(bind, loop, axis=axis)
 
 
 def rotation(loops: Sequence[ForOp], row: ForOp, length: int, size: int) -> str:

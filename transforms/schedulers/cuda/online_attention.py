@@ -289,13 +289,14 @@ class SumsOfKeys(Tiling):
             insides.append((inner, []))
         copies = self._stage(terms[0])
         self.sums = self._widened()
+        results = self._stage_results(enclosing_loops(tile.nest)[tile.around - 2], insides[-1][0])
         of_product, of_zeros, *rest = insides
         for tiles, _ in (of_zeros, of_product, *rest):
             self.by_loop.update(tiles)
             steps.attempt(unmask, tiles[0])
         for tiles, own in insides:
             self._share(tiles, own, is_sum=bool(own))
-        for buffer, copy in copies:
+        for buffer, copy in (*copies, *results):
             self._share_copy(buffer, copy)
         self.sums = steps.do(
             transform_layout, self.sums, layout=self._layout(self.sums.memref.type.get_num_dims())

@@ -7,7 +7,7 @@
 // CHECK: short_floats(unsigned short *x, unsigned short *y, short n) {
 // CHECK: const float s = nt_round_half(x_i * x_i);
 // CHECK: x[i] = nt_float_to_half(s + 0.099975586f);
-// CHECK: y[i] = nt_float_to_bf16(expf(nt_bf16_to_float(y[i])));
+// CHECK: y[i] = nt_float_to_bf16(nt_exp_bf16(nt_bf16_to_float(y[i])));
 // An integer of 16 bits is a float exactly, which is then rounded once; no double is needed.
 // CHECK: x[1] = nt_float_to_half((float)n);
 

@@ -83,7 +83,7 @@ def test_one_kernel_with_tensor_cores_and_copies_ahead_and_its_schedule_replays(
     assert text.count("__global__ void") == 1
     kernel = text[text.index("__global__ void") :]
     assert "nt_mma_m16n8k16_f16(" in kernel and "nt_copy_async16(" in kernel
-    assert "k_shared[2][32][64]" in kernel and "v_tile[2][32][64]" in kernel
+    assert "k_shared[2][64][64]" in kernel and "v_tile[2][64][64]" in kernel
     schedule = low.schedule("cuda")
     assert "schedule.online_softmax" in str(schedule) and "schedule.pipeline" in str(schedule)
     assert low.as_text("cuda", schedule=schedule) == text
@@ -98,7 +98,7 @@ def test_bfloat16():
     rng = np.random.default_rng(1)
     bits = [(rng.standard_normal(s.shape).astype("f4").view("u4") >> 16).astype("u2") for s in (q, k, v)]
     result = np.full(q.shape, 0x7FC0, "u2")
-    SimModule(text).launch("attention_kernel", (2, 2, 1), (32, 2, 1), [*bits, result, True])
+    SimModule(text).launch("attention_kernel", (2, 2, 1), (32, 4, 1), [*bits, result, True])
     exact = attention(*(to_double(a) for a in bits))
     np.testing.assert_allclose(to_double(result), exact, rtol=3e-2, atol=3e-2)
 

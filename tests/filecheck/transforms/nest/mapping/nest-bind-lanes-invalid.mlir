@@ -142,3 +142,16 @@ func.func @longer_for_some(%x: memref<32x32xf32>, %s: memref<f32>) {
   }
   func.return
 }
+
+// -----
+
+func.func @same_lanes(%v: f32, %y: memref<8x32xf32>) {
+  // expected-note @below {{"y" is bound to lane.y here}}
+  nest.for "y" %i = 0 to 8 bind "lane.y" {
+    // expected-error @below {{cannot bind the loop "l" to lane: the loop "y" is, and one is in the other}}
+    nest.for "l" %l = 0 to 32 {
+      nest.store "y" %v, %y[%i, %l] : memref<8x32xf32>
+    }
+  }
+  func.return
+}

@@ -1,4 +1,4 @@
-// Attention of float16 is one kernel: two products by tensor cores, a lane for each row of scores between them, copies ahead.
+// Attention of float16 is one kernel: two products by tensor cores, what is between them in registers, copies ahead.
 // RUN: opt-tool %s -p 'nest-schedule-cuda,nest-insert-barriers' 2>/dev/null | filecheck %s
 
 // CHECK-LABEL: func.func @attention
@@ -8,27 +8,41 @@
 // The queries of the block, once; the first tiles of keys and values are on their way before the loop.
 // CHECK: [[Q:%\S+]] = nest.alloc "q_shared" : memref<64x64xf16, 3 : i64>
 // CHECK: attributes {nestor.async}
-// CHECK: [[Y:%\S+]] = nest.alloc "t.2_sums" : memref<2x32x2x8x2x2xf32, 5 : i64>
-// CHECK: [[M:%\S+]] = nest.alloc "running_maximum" : memref<2x32xf16, 5 : i64>
-// CHECK: [[K:%\S+]] = nest.alloc "k_shared" : memref<2x32x64xf16, 3 : i64>
-// CHECK: [[V:%\S+]] = nest.alloc "v_tile" : memref<2x32x64xf16, 3 : i64>
-// CHECK: nest.for "k.o" [[O:%\S+]] = 0 to 3 {
-// CHECK: nest.store "k_shared" {{%\S+}}, [[K]]{{\[}}([[O]] + 1) mod 2,
-// CHECK: nest.store "v_tile" {{%\S+}}, [[V]]{{\[}}([[O]] + 1) mod 2,
+// Lanes 8 by 4: a row of sums is in four lanes, which have what is known of the row each.
+// CHECK: [[Y:%\S+]] = nest.alloc "t.2_sums" : memref<4x8x4x1x8x2x2xf32, 5 : i64>
+// CHECK: [[L:%\S+]] = nest.alloc "running_sum" : memref<4x8x2xf32, 5 : i64>
+// CHECK: [[M:%\S+]] = nest.alloc "running_maximum" : memref<4x8x2xf16, 5 : i64>
+// CHECK: [[T:%\S+]] = nest.alloc "t" : memref<4x8x4x8x2x2xf32, 5 : i64>
+// CHECK: [[W:%\S+]] = nest.alloc "t.1_tile" : memref<4x8x4x8x2x2xf16, 5 : i64>
+// CHECK: [[K:%\S+]] = nest.alloc "k_shared" : memref<2x64x64xf16, 3 : i64>
+// CHECK: [[V:%\S+]] = nest.alloc "v_tile" : memref<2x64x64xf16, 3 : i64>
+// CHECK: nest.barrier {nestor.copies = 0 : i64}
+// One barrier for each tile of keys.
+// CHECK: nest.for "k.o" [[O:%\S+]] = 0 to 1 {
+// CHECK: nest.store "k_shared" {{%\S+}}, [[K]]{{\[}}[[O]] + 1,
+// CHECK: nest.store "v_tile" {{%\S+}}, [[V]]{{\[}}[[O]] + 1,
+// CHECK: bind "lane.y" {
+// CHECK-NEXT: nest.for {{.*}} bind "lane.x" {
 // CHECK: attributes {nestor.matrix}
 // CHECK: nest.load [[Q]]
-// CHECK: nest.load [[K]]{{\[}}[[O]] mod 2,
-// CHECK: nest.store "add" {{%\S+}}, [[T:%\S+]][0, 32 *
-// CHECK: nest.barrier {nestor.copies = 0 : i64}
-// A lane has a row, reads it once, and has its exponentials in registers, with zeros where there are no keys.
-// CHECK: bind "lane" {
+// CHECK: nest.load [[K]]{{\[}}[[O]],
+// CHECK-NOT: nest.barrier
+// Four lanes have a row: two elements at a time, and what they have is combined by shuffles.
+// CHECK: nest.store {{.*}} [[T]][
+// CHECK: bind "lane.y" {
+// CHECK: bind "lane.x" {
+// CHECK: vectorized(2) {
 // CHECK: nest.load [[T]]
-// CHECK: nest.accumulate "maximum" maximum {{%\S+}}, [[M]]{{.*}} where
+// CHECK: nest.accumulate "maximum" maximum {{.*}} where
+// CHECK: nest.accumulate "maximum" maximum {{%\S+}}, [[M]]
+// CHECK: bind "lane.x" {
 // CHECK: math.exp {{%\S+}} : f16
-// CHECK: nest.store "t.1_tile" {{%\S+}}, [[W:%\S+]][
+// CHECK: nest.accumulate "add" add {{%\S+}}, [[L]]
+// The weights are the operand of the next product as they lie in the lanes, with zeros where there are no keys.
+// CHECK: nest.store "t.1_tile" {{%\S+}}, [[W]][
 // CHECK: attributes {nestor.matrix}
-// CHECK: nest.load [[W]]
-// CHECK: nest.load [[V]]{{\[}}[[O]] mod 2,
+// CHECK: nest.load [[W]][{{%\S+}}, {{%\S+}}, [[E:%\S+]] floordiv 2, {{.*}}, [[E]] mod 2]
+// CHECK: nest.load [[V]]{{\[}}[[O]],
 // CHECK: nest.accumulate "add" add {{%\S+}}, [[Y]]
 // What is added up is divided, made narrower and stored once.
 // CHECK: arith.divf

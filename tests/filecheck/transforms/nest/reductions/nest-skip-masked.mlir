@@ -1,0 +1,204 @@
+// Blocks of four columns that a mask leaves out for all eight rows are two and more behind the diagonal.
+// RUN: opt-tool %s -p 'nest-skip-masked{loop=o}' --split-input-file | filecheck %s
+// RUN: not opt-tool %s -p 'nest-skip-masked{loop=o},nest-skip-masked{loop=o side=below}' --split-input-file 2>&1 | filecheck %s --check-prefix=BOTH
+
+// CHECK-LABEL: @f
+// CHECK: nest.for "o" %o = 0 to 2 {
+// What is left of the others: zeros, or NaN, once for all rows.
+// CHECK: [[N:%\S+]] = nest.alloc "none" : memref<3xf32>
+// CHECK-NEXT: nest.for "l.2.none" {{%\S+}} = 0 to 3 {
+// CHECK: nest.for "l.2.rest" [[L:%\S+]] = 0 to 3 {
+// CHECK-NEXT: nest.for "o.rest" [[O:%\S+]] = 2 to 16 {
+// CHECK-NEXT: nest.for "j.3.rest" [[J:%\S+]] = 0 to 4 {
+// CHECK-NEXT: [[B:%\S+]] = nest.load %v[4 * [[O]] + [[J]], [[L]]] : memref<64x3xf32>
+// CHECK-NEXT: [[Z:%\S+]] = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT: [[P:%\S+]] = arith.mulf [[B]], [[Z]] : f32
+// CHECK-NEXT: nest.accumulate "none" add [[P]], [[N]]{{\[}}[[L]]] : memref<3xf32>
+// CHECK: nest.for "i.5.added" {{%\S+}} = 0 to 8 {
+// CHECK-NEXT: nest.for "l.2.added" {{%\S+}} = 0 to 3 {
+// CHECK: nest.accumulate "sums" add {{%\S+}}, %sums[
+
+// BOTH: no affine condition of its mask leaves out blocks below others
+func.func @f(%x: memref<8x64xf32>, %v: memref<64x3xf32>, %y: memref<8x3xf32> {nest.role = "out"}) {
+  %zero = arith.constant 0.0 : f32
+  %least = arith.constant 0xff800000 : f32
+  %four = arith.constant 4 : index
+  %m = nest.alloc "m" : memref<8xf32>
+  %s = nest.alloc "s" : memref<8xf32>
+  %scale = nest.alloc "scale" : memref<8xf32>
+  %sums = nest.alloc "sums" : memref<8x3xf32>
+  nest.for "i" %i = 0 to 8 {
+    nest.store "m" %least, %m[%i] : memref<8xf32>
+    nest.store "s" %zero, %s[%i] : memref<8xf32>
+  }
+  nest.for "i.1" %i = 0 to 8 {
+    nest.for "l" %l = 0 to 3 {
+      nest.store "sums" %zero, %sums[%i, %l] : memref<8x3xf32>
+    }
+  }
+  nest.for "o" %o = 0 to 16 {
+    %t = nest.alloc "t" : memref<8x4xf32>
+    nest.for "i.2" %i = 0 to 8 {
+      nest.for "j" %j = 0 to 4 {
+        %a = nest.load %x[%i, 4 * %o + %j] : memref<8x64xf32>
+        nest.store "t" %a, %t[%i, %j] : memref<8x4xf32>
+      }
+    }
+    nest.for "i.3" %i = 0 to 8 {
+      %row = arith.index_cast %i : index to i64
+      %before = nest.load %m[%i] : memref<8xf32>
+      nest.for "j.1" %j = 0 to 4 {
+        %first = arith.muli %o, %four : index
+        %place = arith.addi %first, %j : index
+        %column = arith.index_cast %place : index to i64
+        %mask = arith.cmpi sge, %row, %column : i64
+        %a = nest.load %t[%i, %j] : memref<8x4xf32>
+        %b = arith.select %mask, %a, %least : f32
+        nest.accumulate "m" maximum %b, %m[%i] : memref<8xf32>
+      }
+      %found = nest.load %m[%i] : memref<8xf32>
+      %none = arith.cmpf oeq, %found, %least : f32
+      %shift = arith.select %none, %zero, %found : f32
+      %less = arith.subf %before, %shift : f32
+      %rescale = math.exp %less : f32
+      nest.store "scale" %rescale, %scale[%i] : memref<8xf32>
+      %old = nest.load %s[%i] : memref<8xf32>
+      %scaled = arith.mulf %old, %rescale : f32
+      nest.store "s" %scaled, %s[%i] : memref<8xf32>
+      nest.for "j.2" %j = 0 to 4 {
+        %first = arith.muli %o, %four : index
+        %place = arith.addi %first, %j : index
+        %column = arith.index_cast %place : index to i64
+        %mask = arith.cmpi sge, %row, %column : i64
+        %a = nest.load %t[%i, %j] : memref<8x4xf32>
+        %b = arith.select %mask, %a, %least : f32
+        %d = arith.subf %b, %shift : f32
+        %e = math.exp %d : f32
+        nest.store "t" %e, %t[%i, %j] : memref<8x4xf32>
+        nest.accumulate "s" add %e, %s[%i] : memref<8xf32>
+      }
+    }
+    nest.for "i.4" %i = 0 to 8 {
+      nest.for "l.1" %l = 0 to 3 {
+        %old = nest.load %sums[%i, %l] : memref<8x3xf32>
+        %by = nest.load %scale[%i] : memref<8xf32>
+        %new = arith.mulf %old, %by : f32
+        nest.store "sums" %new, %sums[%i, %l] : memref<8x3xf32>
+      }
+    }
+    nest.for "i.5" %i = 0 to 8 {
+      nest.for "l.2" %l = 0 to 3 {
+        nest.for "j.3" %j = 0 to 4 {
+          %e = nest.load %t[%i, %j] : memref<8x4xf32>
+          %b = nest.load %v[4 * %o + %j, %l] : memref<64x3xf32>
+          %p = arith.mulf %e, %b : f32
+          nest.accumulate "sums" add %p, %sums[%i, %l] : memref<8x3xf32>
+        }
+      }
+    }
+  }
+  nest.for "i.6" %i = 0 to 8 {
+    nest.for "l.3" %l = 0 to 3 {
+      %a = nest.load %sums[%i, %l] : memref<8x3xf32>
+      %b = nest.load %s[%i] : memref<8xf32>
+      %q = arith.divf %a, %b : f32
+      nest.store "y" %q, %y[%i, %l] : memref<8x3xf32>
+    }
+  }
+  func.return
+}
+
+// -----
+
+// A window, blocks whose number only the run time knows, from the second one on.
+// CHECK-LABEL: @g
+// CHECK: nest.for "o" %o = 1 to min(%n, 2) {
+// CHECK: nest.for "o.rest" {{%\S+}} = 2 to %n {
+func.func @g(%x: memref<8x64xf32>, %v: memref<64x3xf32>, %y: memref<8x3xf32> {nest.role = "out"}, %n: index) {
+  %zero = arith.constant 0.0 : f32
+  %least = arith.constant 0xff800000 : f32
+  %four = arith.constant 4 : index
+  %m = nest.alloc "m" : memref<8xf32>
+  %s = nest.alloc "s" : memref<8xf32>
+  %scale = nest.alloc "scale" : memref<8xf32>
+  %sums = nest.alloc "sums" : memref<8x3xf32>
+  nest.for "i" %i = 0 to 8 {
+    nest.store "m" %least, %m[%i] : memref<8xf32>
+    nest.store "s" %zero, %s[%i] : memref<8xf32>
+  }
+  nest.for "i.1" %i = 0 to 8 {
+    nest.for "l" %l = 0 to 3 {
+      nest.store "sums" %zero, %sums[%i, %l] : memref<8x3xf32>
+    }
+  }
+  nest.for "o" %o = 1 to %n {
+    %t = nest.alloc "t" : memref<8x4xf32>
+    nest.for "i.2" %i = 0 to 8 {
+      nest.for "j" %j = 0 to 4 {
+        %a = nest.load %x[%i, 4 * %o + %j] : memref<8x64xf32>
+        nest.store "t" %a, %t[%i, %j] : memref<8x4xf32>
+      }
+    }
+    nest.for "i.3" %i = 0 to 8 {
+      %row = arith.index_cast %i : index to i64
+      %before = nest.load %m[%i] : memref<8xf32>
+      nest.for "j.1" %j = 0 to 4 {
+        %first = arith.muli %o, %four : index
+        %place = arith.addi %first, %j : index
+        %column = arith.index_cast %place : index to i64
+        %mask = arith.cmpi sge, %row, %column : i64
+        %a = nest.load %t[%i, %j] : memref<8x4xf32>
+        %b = arith.select %mask, %a, %least : f32
+        nest.accumulate "m" maximum %b, %m[%i] : memref<8xf32>
+      }
+      %found = nest.load %m[%i] : memref<8xf32>
+      %none = arith.cmpf oeq, %found, %least : f32
+      %shift = arith.select %none, %zero, %found : f32
+      %less = arith.subf %before, %shift : f32
+      %rescale = math.exp %less : f32
+      nest.store "scale" %rescale, %scale[%i] : memref<8xf32>
+      %old = nest.load %s[%i] : memref<8xf32>
+      %scaled = arith.mulf %old, %rescale : f32
+      nest.store "s" %scaled, %s[%i] : memref<8xf32>
+      nest.for "j.2" %j = 0 to 4 {
+        %first = arith.muli %o, %four : index
+        %place = arith.addi %first, %j : index
+        %column = arith.index_cast %place : index to i64
+        %mask = arith.cmpi sge, %row, %column : i64
+        %a = nest.load %t[%i, %j] : memref<8x4xf32>
+        %b = arith.select %mask, %a, %least : f32
+        %d = arith.subf %b, %shift : f32
+        %e = math.exp %d : f32
+        nest.store "t" %e, %t[%i, %j] : memref<8x4xf32>
+        nest.accumulate "s" add %e, %s[%i] : memref<8xf32>
+      }
+    }
+    nest.for "i.4" %i = 0 to 8 {
+      nest.for "l.1" %l = 0 to 3 {
+        %old = nest.load %sums[%i, %l] : memref<8x3xf32>
+        %by = nest.load %scale[%i] : memref<8xf32>
+        %new = arith.mulf %old, %by : f32
+        nest.store "sums" %new, %sums[%i, %l] : memref<8x3xf32>
+      }
+    }
+    nest.for "i.5" %i = 0 to 8 {
+      nest.for "l.2" %l = 0 to 3 {
+        nest.for "j.3" %j = 0 to 4 {
+          %e = nest.load %t[%i, %j] : memref<8x4xf32>
+          %b = nest.load %v[4 * %o + %j, %l] : memref<64x3xf32>
+          %p = arith.mulf %e, %b : f32
+          nest.accumulate "sums" add %p, %sums[%i, %l] : memref<8x3xf32>
+        }
+      }
+    }
+  }
+  nest.for "i.6" %i = 0 to 8 {
+    nest.for "l.3" %l = 0 to 3 {
+      %a = nest.load %sums[%i, %l] : memref<8x3xf32>
+      %b = nest.load %s[%i] : memref<8xf32>
+      %q = arith.divf %a, %b : f32
+      nest.store "y" %q, %y[%i, %l] : memref<8x3xf32>
+    }
+  }
+  func.return
+}
