@@ -35,6 +35,14 @@ def product(a, b):
     return a @ b
 
 
+def squared_distances(x, y):
+    return ((x[:, None, :] - y[None, :, :]) ** 2).sum(-1)
+
+
+def largest_smaller_ones(a, b):
+    return np.minimum(a[:, :, None], b[None, :, :]).max(axis=1)
+
+
 def conv(x, w):
     return nn.conv2d(x, w, padding=1)
 
@@ -107,6 +115,16 @@ def _products() -> list[Row]:
 
 
 OTHERS = (
+    Row(
+        "pairwise squared distances f32 2048 x 2048 x 64",
+        squared_distances,
+        ("float32 2048 64", "float32 2048 64"),
+    ),
+    Row(
+        "largest of the smaller ones f32 2048 x 64 x 2048",
+        largest_smaller_ones,
+        ("float32 2048 64", "float32 64 2048"),
+    ),
     Row("conv f32 8 x 64 x 56 x 56, 3 x 3", conv, ("float32 8 64 56 56", "float32 64 64 3 3")),
     Row("conv f16 8 x 64 x 56 x 56, 3 x 3", conv, ("float16 8 64 56 56", "float16 64 64 3 3")),
     Row("attention f32 4 x 16 x 1024 x 64", attention, ("float32 4 16 1024 64",) * 3),
