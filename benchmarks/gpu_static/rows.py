@@ -85,6 +85,18 @@ def row_sums(x):
     return np.sum(x, axis=1)
 
 
+def row_maxima(x):
+    return np.max(x, axis=1)
+
+
+def column_maxima(x):
+    return np.max(x, axis=0)
+
+
+def whole_maximum(x):
+    return np.max(x)
+
+
 def transpose(x):
     return np.ascontiguousarray(x.T)
 
@@ -139,6 +151,9 @@ OTHERS = (
     Row("sums f32 64 x 4096 x 512, middle axis", middle_sums, ("float32 64 4096 512",)),
     Row("sums f32 16384 x 4096, columns", column_sums, ("float32 16384 4096",)),
     Row("sums f32 16384 x 4096, rows", row_sums, ("float32 16384 4096",)),
+    Row("maxima f32 16384 x 4096, rows", row_maxima, ("float32 16384 4096",)),
+    Row("maxima f32 16384 x 4096, columns", column_maxima, ("float32 16384 4096",)),
+    Row("maximum f32 16M", whole_maximum, (f"float32 {1 << 24}",)),
     Row("transpose f32 8192 x 8192", transpose, ("float32 8192 8192",)),
 )
 
