@@ -108,11 +108,11 @@ def _in_one_block(nest: ForOp, block: int, steps: Steps) -> None:
     warps = power_below(min(2 * block, max(LANES, total // (width * ROUNDS))) // LANES)
     warps = _warps_of(inner, warps, width)
     unit = steps.do(add_unit_loop, nest, name="block")
-    _take_in(unit, steps)
+    take_in(unit, steps)
     Rows([unit], Team(warps, 1, False, width), steps).run()
 
 
-def _take_in(unit: ForOp, steps: Steps) -> None:
+def take_in(unit: ForOp, steps: Steps) -> None:
     """Let the block that has the total also set what it starts from, and do what is done with it."""
     if why_not_absorb(unit) is not None:
         return
@@ -174,4 +174,4 @@ def _width(nest: ForOp) -> int:
     return width
 
 
-__all__ = ["bind_whole_reduction"]
+__all__ = ["bind_whole_reduction", "take_in"]
