@@ -293,8 +293,7 @@ def _independent_loop_outward(nest: ForOp, dependences: Dependences, steps: Step
 
 def _bind_diagonals(nest: Nest) -> bool:
     """Bind the elements of a diagonal, of which the host runs one after the other."""
-    along = share_diagonals(nest.nest, nest.steps)
-    return along is not None and _bind_parts([along], nest)
+    return _bind_parts(share_diagonals(nest.nest, nest.steps), nest)
 
 
 def _bind_inside_host_loop(nest: Nest) -> bool:
