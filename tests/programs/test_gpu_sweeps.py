@@ -246,3 +246,58 @@ def test_what_may_be_a_zero_of_either_sign_is_looked_for_in_order():
     spec = nt.spec((1000, 700), "f8")
     assert "is done by diagonals" in str(nt.jit(largest_from(0.0), target="cuda-sim").explain(spec))
     assert "is done by diagonals" not in str(nt.jit(largest_from(-1.0), target="cuda-sim").explain(spec))
+
+
+# ---- the same without a sweep ------------------------------------------------------------------------
+
+
+def counted(a):
+    n, m = a.shape
+    count, twice = 0, 0
+    for i in range(n):
+        for j in range(m):
+            if a[i, j] > 0.5:
+                count += 1
+            twice += 2 if a[i, j] < 0 else 1
+    return count, twice
+
+
+def largest_by_branches(a):
+    n, m = a.shape
+    largest, least = 0.0, np.inf
+    for i in range(n):
+        for j in range(m):
+            if a[i, j] > largest:
+                largest = a[i, j]
+            if abs(a[i, j]) < least:
+                least = abs(a[i, j])
+    return largest, least
+
+
+def count_so_far(a):
+    n, m = a.shape
+    out, count = np.zeros((n, m), np.int64), 0
+    for i in range(n):
+        for j in range(m):
+            if a[i, j] > 0.5:
+                count += 1
+            out[i, j] = count
+    return out
+
+
+@pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
+@pytest.mark.parametrize("function", [counted, largest_by_branches, count_so_far], ids=lambda f: f.__name__)
+def test_loops_that_only_reduce(function, dynamic):
+    compiled = nt.jit(function, target="cuda-sim:checked", dynamic=dynamic)
+    for seed, shape in enumerate([(90, 71), (1, 5), (3, 1)] if dynamic else [(90, 71)]):
+        a = np.random.default_rng(seed).standard_normal(shape)
+        a[0, 0] = np.nan
+        got, want = compiled(a), function(a)
+        for one, other in zip(*(r if isinstance(r, tuple) else (r,) for r in (got, want)), strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("function", [counted, largest_by_branches], ids=lambda f: f.__name__)
+def test_loops_that_only_reduce_have_many_threads(function):
+    said = str(nt.jit(function, target="cuda-sim").explain(nt.spec((1000, 700), "f8")))
+    assert "runs as one GPU thread" not in said

@@ -22,6 +22,9 @@ bits of the loop's:
 
 where `%v` is never -0.0; and where %best is at first a constant that is 0.0 or more, to which 0.0 is added then: it stays.
 
+What is selected from an update and what was there (`if a[i] > 0: n += 1`, nest-if-to-select) is an update by a number
+that changes nothing where the condition does not hold.
+
 What a loop carries from iteration to iteration has a variable of its own in each loop. One that begins as an element, is
 updated and is stored back is the element:
 
@@ -35,6 +38,7 @@ updated and is stored back is the element:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import copysign
 
@@ -86,36 +90,27 @@ def raise_updates(function: FuncOp) -> None:
         _unite(own)
 
 
+@dataclass(frozen=True, eq=False)
+class _Update:
+    """What is combined with an element: `done` computes that of what was `load`ed, users first."""
+
+    combiner: str
+    value: SSAValue
+    load: LoadOp
+    done: list[Operation]
+
+
 def _raise(store: StoreOp) -> None:
-    combined = store.value.owner
-    if not isinstance(combined, Operation) or not store.value.has_one_use() or _has_own_elements(store):
+    if not store.value.has_one_use() or _has_own_elements(store):
         return
-    found: tuple[str, list[tuple[SSAValue, SSAValue]]] | None = None
-    if isinstance(combined, arith.SubiOp):
-        found = COMBINERS[arith.AddiOp], [(combined.lhs, combined.rhs)]
-    elif (known := COMBINERS.get(type(combined))) is not None:
-        a, b = combined.operands
-        found = known, [(a, b), (b, a)]
-    elif (extremum := extremum_of(store.value)) is not None and combined.operands[0].has_one_use():
-        a, b = extremum.values
-        pairs = [(a, b), (b, a)]
-        found = extremum.combiner, [pair for pair in pairs if extremum.keeps in (None, pair[0])]
+    found = _update(store.value, store) or _update_of_some(store)
     if found is None:
         return
-    combiner, loads = found
-    others = {combined, combined.operands[0].owner} if isinstance(combined, arith.SelectOp) else {combined}
-    pair = next(((load, value) for load, value in loads if _is_old(load, store, others)), None)
-    if pair is None:
-        return
-    load, value = pair
-    if isinstance(combined, arith.SubiOp):
-        value = _negated(value, store)
-    elif isinstance(combined, arith.SelectOp) and isinstance(value.type, AnyFloat):
-        value = _in_any_order(combiner, value, store)
+    value = _value_of(found, store)
     if value is None:
         return
     update = AccumulateOp(
-        combiner,
+        found.combiner,
         [value],
         [store.memref],
         store.indices,
@@ -127,12 +122,66 @@ def _raise(store: StoreOp) -> None:
     update.attributes.update(store.attributes)
     assert store.parent is not None
     store.parent.insert_op_before(update, store)
-    assert isinstance(load.owner, LoadOp)
-    compared = combined.operands[0].owner if isinstance(combined, arith.SelectOp) else None
-    for op in (store, combined, compared, load.owner):
-        if isinstance(op, Operation):
-            op.detach()
-            op.erase()
+    for op in (store, *found.done, found.load):
+        op.detach()
+        op.erase()
+
+
+def _update(combined: SSAValue, store: StoreOp, also: Sequence[Operation] = ()) -> _Update | None:
+    """The update that `combined` is of the element that a store overwrites, which else only `also` may use."""
+    op = combined.owner
+    if not isinstance(op, Operation):
+        return None
+    done = [op]
+    if isinstance(op, arith.SubiOp):
+        combiner, pairs = COMBINERS[arith.AddiOp], [(op.lhs, op.rhs)]
+    elif (known := COMBINERS.get(type(op))) is not None:
+        combiner, pairs = known, [(op.operands[0], op.operands[1]), (op.operands[1], op.operands[0])]
+    elif (extremum := extremum_of(combined)) is not None and op.operands[0].has_one_use():
+        a, b = extremum.values
+        combiner, pairs = extremum.combiner, [p for p in ((a, b), (b, a)) if extremum.keeps in (None, p[0])]
+        compared = op.operands[0].owner
+        assert isinstance(compared, Operation)
+        done.append(compared)
+    else:
+        return None
+    for old, value in pairs:
+        if _is_old(old, store, {*done, *also}):
+            assert isinstance(old.owner, LoadOp)
+            return _Update(combiner, value, old.owner, [*also, *done])
+    return None
+
+
+def _update_of_some(store: StoreOp) -> _Update | None:
+    """An update where a condition holds: the selection of an update, or of what was there."""
+    select = store.value.owner
+    if not isinstance(select, arith.SelectOp):
+        return None
+    for combined in (select.lhs, select.rhs):
+        if combined.has_one_use() and (found := _update(combined, store, [select])) is not None:
+            kept = select.rhs if combined is select.lhs else select.lhs
+            return found if kept is found.load.result else None
+    return None
+
+
+def _value_of(found: _Update, store: StoreOp) -> SSAValue | None:
+    """What is combined, by operations before the store; None where the order would make a difference."""
+    value, first = found.value, found.done[0]
+    if any(isinstance(op, arith.SubiOp) for op in found.done):
+        value = _negated(value, store)
+    elif any(isinstance(op, arith.CmpfOp) for op in found.done):
+        value = _in_any_order(found.combiner, value, store)
+    if value is None or not isinstance(first, arith.SelectOp) or extremum_of(first.result) is not None:
+        return value
+    assert store.parent is not None
+    neutral = arith.ConstantOp(identity(found.combiner, value.type))
+    kept_last = first.rhs is found.load.result
+    sides = (value, neutral.result) if kept_last else (neutral.result, value)
+    chosen = arith.SelectOp(first.cond, *sides)
+    for op in (neutral, chosen):
+        op.location = store.location
+        store.parent.insert_op_before(op, store)
+    return chosen.result
 
 
 def _has_own_elements(store: StoreOp) -> bool:

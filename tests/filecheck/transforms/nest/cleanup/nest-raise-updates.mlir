@@ -207,3 +207,36 @@ func.func @apart(%x: i32, %best: memref<i32>, %y: memref<8xi32>) {
   }
   func.return
 }
+
+// -----
+
+// Updates where a condition holds: by what changes nothing elsewhere. The condition may not be of the element itself, and
+// what is selected is the update or what was there.
+// CHECK-LABEL: @conditional
+// CHECK: [[V:%\S+]] = arith.select %c, %x, {{%\S+}}
+// CHECK-NEXT: nest.accumulate "n" add [[V]], %n[]
+// CHECK: [[W:%\S+]] = arith.select %c, {{%\S+}}, %y
+// CHECK-NEXT: nest.accumulate "m" maximum [[W]], %m[]
+// CHECK-NOT: nest.accumulate
+func.func @conditional(%c: i1, %x: i32, %y: f32, %n: memref<i32>, %m: memref<f32>, %k: memref<i32>) {
+  nest.for "i" %i = 0 to 8 {
+    %a = nest.load %n[] : memref<i32>
+    %b = arith.addi %a, %x : i32
+    %d = arith.select %c, %b, %a : i32
+    nest.store "n" %d, %n[] : memref<i32>
+    %e = nest.load %m[] : memref<f32>
+    %f = arith.maximumf %e, %y : f32
+    %g = arith.select %c, %e, %f : f32
+    nest.store "m" %g, %m[] : memref<f32>
+    %h = nest.load %k[] : memref<i32>
+    %o = arith.addi %h, %x : i32
+    %p = arith.cmpi sgt, %h, %x : i32
+    %q = arith.select %p, %o, %h : i32
+    nest.store "k" %q, %k[] : memref<i32>
+    %r = nest.load %k[] : memref<i32>
+    %s = arith.addi %r, %x : i32
+    %t = arith.select %c, %s, %x : i32
+    nest.store "k" %t, %k[] : memref<i32>
+  }
+  func.return
+}
