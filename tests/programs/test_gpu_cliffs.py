@@ -118,10 +118,36 @@ def check_scan(seed: int) -> None:
     assert not found, f"{shape} along {axis}: {found}"
 
 
-@pytest.mark.parametrize("seed", range(1))
+def last_values(x, axis):
+    y = np.zeros(1000, np.float32)
+    y[x.astype(np.int32).ravel()] = x.ravel()
+    return y
+
+
+def rows_at_indices(x, axis):
+    y = np.zeros((1000, x.shape[-1]), np.float32)
+    np.add.at(y, x.reshape(-1, x.shape[-1])[:, 0].astype(np.int32), x.reshape(-1, x.shape[-1]))
+    return y
+
+
+UPDATES = (added, last_values, rows_at_indices)
+
+
+@pytest.mark.parametrize("seed", range(2))
 def test_updates(seed: int):
-    shape = shape_of(np.random.default_rng(2000 + seed))
-    assert not judged(added, shape, ())
+    check_update(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2, 24))
+def test_more_updates(seed: int):
+    check_update(seed)
+
+
+def check_update(seed: int) -> None:
+    shape, function = shape_of(np.random.default_rng(2000 + seed)), UPDATES[seed % len(UPDATES)]
+    found = judged(function, shape, ())
+    assert not found, f"{function.__name__} of {shape}: {found}"
 
 
 def sum_of_differences(x, y):
