@@ -56,7 +56,7 @@ ONE_BLOCK = 1 << 14
 BLOCKS = 8
 """Blocks of a reduction for each multiprocessor: enough to fill a GPU, and partial results for one block."""
 
-FEWEST_BLOCKS = 128
+FEWEST_BLOCKS = 32
 """Iterations of the outermost loop below which there would be few blocks."""
 
 ROUNDS = 4
