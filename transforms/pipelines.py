@@ -47,6 +47,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
         "convert-nt-to-nest{scans-as-updates=true}",
         "nest-expand-complex",
         "nest-prove-bounds",
+        "nest-if-to-select",
         "nest-raise-updates",
         "nest-sink-checks{in-order=true}",
         "nest-unroll-steps",
@@ -89,6 +90,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
     "cuda-to-nest": (
         "to-kernel-loops",
         "nest-reuse-buffers{order=free}",
+        "nest-if-to-select",
         "nest-raise-updates",
         "nest-sink-checks",
         "nest-forward-scalars",
@@ -97,6 +99,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
         "to-kernel-loops",
         "nest-outline-repeated{host=true}",
         "nest-reuse-buffers{order=free}",
+        "nest-if-to-select",
         "nest-raise-updates",
         "nest-sink-checks",
         "nest-forward-scalars",

@@ -109,18 +109,25 @@ def for_aligned(text: str) -> str:
 
 
 def _unit(code: sass.Code) -> tuple[str, tuple[str, ...]]:
-    """What the work of a kernel is counted in: products of tensor cores, multiply-adds, else accesses to memory."""
+    """What the work of a kernel is counted in: products of tensor cores, multiply-adds, extrema, else accesses to memory."""
     if kinds := tuple(kind for kind in sass.PRODUCTS if sass.count(code.instructions, [kind])):
         return kinds[0], kinds
     loop = code.busiest_loop(sass.MULTIPLY_ADDS)
     if sass.count(loop, sass.MULTIPLY_ADDS) * _LEAST > len(loop):
         kind = next(kind for kind in sass.MULTIPLY_ADDS if sass.count(loop, [kind]))
         return kind, sass.MULTIPLY_ADDS
+    loop = code.busiest_loop(sass.EXTREMA)
+    if sass.count(loop, sass.EXTREMA) > _FOR_AN_ACCESS * sass.count(loop, sass.GLOBAL):
+        return sass.EXTREMA[0], sass.EXTREMA
     return "access", sass.GLOBAL
 
 
 _LEAST = 3
 """One of so many instructions is a multiply-add in a loop of a product; those of exponentials are fewer."""
+
+
+_FOR_AN_ACCESS = 32
+"""More extrema than these for an access to memory are the work of a kernel: what is read has 4 elements."""
 
 
 def _number(text: str) -> int:
@@ -132,11 +139,12 @@ def _number(text: str) -> int:
 _HEAD = """\
 # Kernels as machine code
 
-Made by `make bench-gpu-static` (`python -m benchmarks.gpu_static`), without a GPU: NVRTC compiles, `nvdisasm` reads. A row
-is a kernel; three figures are those of sm_80, sm_90 and sm_100. **16 B**: share of the accesses to global memory that are
-of 16 bytes. **Instructions**: for each HMMA (a product of a tensor core), FFMA (multiply-add) or access to global memory, in
-the loop that has most of these, or in all of the kernel, for arrays that begin at multiples of 16 bytes. **LDSM**: passes
-over shared memory of `ldmatrix` for each HMMA. Spills and shared memory are bytes; what the launch gives is not counted.
+Made by `make bench-gpu-static` (`python -m benchmarks.gpu_static`), without a GPU: NVRTC compiles, `nvdisasm` reads.
+A row is a kernel; three figures are those of sm_80, sm_90 and sm_100. **16 B**: share of the accesses to global
+memory that are of 16 bytes. **Instructions**: for each HMMA (a product of a tensor core), FFMA (multiply-add), FMNMX
+(the larger one of two) or access to global memory, in the loop that has most of these, or in all of the kernel, for
+arrays that begin at multiples of 16 bytes. **LDSM**: passes over shared memory of `ldmatrix` for each HMMA. Spills
+and shared memory are bytes; what the launch gives is not counted.
 tests/unit/repository/test_gpu_static.py holds the figures as upper bounds (blocks and threads exactly).
 
 | program | kernel | blocks | threads | 16 B | instructions | LDSM | registers | spills | shared |

@@ -35,6 +35,14 @@ def product(a, b):
     return a @ b
 
 
+def squared_distances(x, y):
+    return ((x[:, None, :] - y[None, :, :]) ** 2).sum(-1)
+
+
+def largest_smaller_ones(a, b):
+    return np.minimum(a[:, :, None], b[None, :, :]).max(axis=1)
+
+
 def conv(x, w):
     return nn.conv2d(x, w, padding=1)
 
@@ -88,6 +96,18 @@ def row_sums(x):
     return np.sum(x, axis=1)
 
 
+def row_maxima(x):
+    return np.max(x, axis=1)
+
+
+def column_maxima(x):
+    return np.max(x, axis=0)
+
+
+def whole_maximum(x):
+    return np.max(x)
+
+
 def transpose(x):
     return np.ascontiguousarray(x.T)
 
@@ -118,6 +138,16 @@ def _products() -> list[Row]:
 
 
 OTHERS = (
+    Row(
+        "pairwise squared distances f32 2048 x 2048 x 64",
+        squared_distances,
+        ("float32 2048 64", "float32 2048 64"),
+    ),
+    Row(
+        "largest of the smaller ones f32 2048 x 64 x 2048",
+        largest_smaller_ones,
+        ("float32 2048 64", "float32 64 2048"),
+    ),
     Row("conv f32 8 x 64 x 56 x 56, 3 x 3", conv, ("float32 8 64 56 56", "float32 64 64 3 3")),
     Row("conv f16 8 x 64 x 56 x 56, 3 x 3", conv, ("float16 8 64 56 56", "float16 64 64 3 3")),
     Row("attention f32 4 x 16 x 1024 x 64", attention, ("float32 4 16 1024 64",) * 3),
@@ -135,6 +165,9 @@ OTHERS = (
     Row("sums f32 64 x 4096 x 512, middle axis", middle_sums, ("float32 64 4096 512",)),
     Row("sums f32 16384 x 4096, columns", column_sums, ("float32 16384 4096",)),
     Row("sums f32 16384 x 4096, rows", row_sums, ("float32 16384 4096",)),
+    Row("maxima f32 16384 x 4096, rows", row_maxima, ("float32 16384 4096",)),
+    Row("maxima f32 16384 x 4096, columns", column_maxima, ("float32 16384 4096",)),
+    Row("maximum f32 16M", whole_maximum, (f"float32 {1 << 24}",)),
     Row("transpose f32 8192 x 8192", transpose, ("float32 8192 8192",)),
 )
 

@@ -19,6 +19,8 @@ from pathlib import Path
 PRODUCTS = ("HMMA", "IMMA", "DMMA")
 """Instructions of tensor cores."""
 MULTIPLY_ADDS = ("FFMA", "DFMA", "HFMA2")
+EXTREMA = ("FMNMX",)
+"""Larger and smaller ones of two numbers."""
 GLOBAL = ("LDG", "STG", "LDGSTS", "RED", "ATOMG")
 """Accesses to global memory."""
 

@@ -440,7 +440,7 @@ _ROWS: dict[tuple[str, str], tuple[Primitive, ...]] = {
         ),
         _primitive(
             "stage_factors",
-            "Copy the factors of a sum's terms before the sum, with zeros where there are no terms.",
+            "Copy the factors of a reduction's terms before it, with zeros where there are no terms.",
             _loop(),
             (_SPACE, Option("narrow", "flag", default=False)),
             (

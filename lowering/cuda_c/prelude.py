@@ -17,12 +17,12 @@ static __device__ {type} nt_{name}({type} a, {type} b) {{  // NumPy's: NaN if ei
   return a {relation} b || a != a ? a : b;
 }}"""
 
-_MINMAX_FLOAT = """\
+_FLOAT_MINMAX = """\
 static __device__ float nt_{name}(float a, float b) {{  // NumPy's: NaN if either is NaN
-#if __CUDA_ARCH__ >= 800
-  float found;
-  asm("{short}.NaN.f32 %0, %1, %2;" : "=f"(found) : "f"(a), "f"(b));
-  return found;
+#if __CUDA_ARCH__ >= 800  // one instruction; of two zeros {of_zeros}
+  float one;
+  asm("{short}.NaN.f32 %0, %1, %2;" : "=f"(one) : "f"(a), "f"(b));
+  return one;
 #else
   return a {relation} b || a != a ? a : b;
 #endif
@@ -197,10 +197,15 @@ _DEPENDS = {
     **DEPENDS,
 }
 
+for _name, _short, _relation, _of_zeros in (
+    ("maximum", "max", ">", "the positive one"),
+    ("minimum", "min", "<", "the negative one"),
+):
+    HELPERS[f"nt_{_name} float"] = _FLOAT_MINMAX.format(
+        name=_name, short=_short, relation=_relation, of_zeros=_of_zeros
+    )
+    HELPERS[f"nt_{_name} double"] = _MINMAX.format(type="double", name=_name, relation=_relation)
 for _type in ("float", "double"):
-    _text = _MINMAX_FLOAT if _type == "float" else _MINMAX
-    HELPERS[f"nt_maximum {_type}"] = _text.format(type=_type, name="maximum", short="max", relation=">")
-    HELPERS[f"nt_minimum {_type}"] = _text.format(type=_type, name="minimum", short="min", relation="<")
     HELPERS[f"nt_powi {_type}"] = _FLOAT_INT_POW.format(type=_type)
 for _type, _unsigned in (("int", "unsigned"), ("long long", "unsigned long long")):
     HELPERS[f"nt_floor_div {_type}"] = _FLOOR_DIV.format(type=_type)

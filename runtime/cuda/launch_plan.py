@@ -129,7 +129,7 @@ VARIES: Any = object()
 
 def plan_of(host: HostProgram, arguments: Sequence[Any]) -> Callable[..., None] | None:
     """What queues the program on a device, given arguments of this signature: `Described` arrays, numbers that are the same
-    in all calls, and VARIES for others.
+    in all calls, and VARIES for others. Its attribute `launches` is how many kernels it queues.
 
     None where the program is not the same for all calls of the signature.
     """
@@ -160,7 +160,9 @@ def plan_of(host: HostProgram, arguments: Sequence[Any]) -> Callable[..., None] 
         "errstate": np.errstate,
     }
     exec(compile(text, f"<plan of {host.name}>", "exec"), namespace)
-    return namespace["planned"]
+    planned = namespace["planned"]
+    planned.launches = sum(line.startswith("launch(") for line in recorder.lines)
+    return planned
 
 
 def _described(argument: Any, name: str) -> Described:

@@ -70,11 +70,11 @@ def cache_directory() -> Path:
     return directory
 
 
-def build_library(source: str, mode: str = "plain", fill: str = "pattern") -> Path:
+def build_library(source: str, mode: str = "plain", fill: str = "nan") -> Path:
     """Compile a CUDA C text (0.2 s the first time); returns the path of the shared library.
 
-    In mode "checked", `fill` ("pattern" or "zero") is what local variables hold that nothing has written; those that
-    the compiler finds are beside the library (`unwritten_locals.kept`).
+    In mode "checked", `fill` (one of `FILLS`) is what local variables hold that nothing has written; those that the
+    compiler finds are beside the library (`unwritten_locals.kept`).
 
     Raises NestorError when there is no g++, or when it refuses the text.
     """
@@ -83,11 +83,13 @@ def build_library(source: str, mode: str = "plain", fill: str = "pattern") -> Pa
     compiler = _compiler()
     headers = b"".join(path.read_bytes() for path in sorted(_HERE.glob("*.h")))
     flags = _PLAIN if mode == "plain" else _INSTRUMENTED
-    checked = (*_KERNELS_INSTRUMENTED, "-w", *_INDICES, f"{_FILL}{fill}")
+    of_compiler = "pattern" if fill == "nan" else fill
+    checked = (*_KERNELS_INSTRUMENTED, "-w", *_INDICES, f"{_FILL}{of_compiler}")
     kernel_flags = {"plain": _PLAIN, "checked": checked, "profile": _KERNELS_PROFILED}[mode]
     tools = f"{compiler} {os.stat(compiler).st_mtime_ns} {_FLAGS}".encode() + headers
     parts = [(_HERE / name).read_bytes() for name in MODES[mode]]
-    library = cache_directory() / f"{_digest(source.encode(), tools, str(kernel_flags).encode(), *parts)}.so"
+    how = f"{kernel_flags} {fill}".encode()
+    library = cache_directory() / f"{_digest(source.encode(), tools, how, *parts)}.so"
     if library.exists():
         return library
     shim = _precompiled_shim(compiler, kernel_flags, tools)
@@ -99,13 +101,17 @@ def build_library(source: str, mode: str = "plain", fill: str = "pattern") -> Pa
         objects.append(str(target))
     with tempfile.TemporaryDirectory(prefix="nestor-cuda-sim-") as work:
         unit, kernels = Path(work, "kernels.cpp"), Path(work, "kernels.o")
-        unit.write_text(_translation_unit(source, is_checked=mode == "checked"))
+        with_fill = (
+            unwritten_locals.filled_with_nan(source) if fill == "nan" and mode == "checked" else source
+        )
+        unit.write_text(_translation_unit(with_fill, is_checked=mode == "checked"))
         if mode == "plain":
             _compile(compiler, library, [*kernel_flags, "-shared", *_linker(), *shim, str(unit), *objects])
             return library
         _compile(compiler, kernels, [*kernel_flags, "-c", *shim, str(unit)])
-        if mode == "checked":  # by itself: where indices are looked at, g++ sees less of what is written
-            warned = (*_KERNELS_INSTRUMENTED, f"{_FILL}{fill}", *unwritten_locals.FLAGS)
+        if mode == "checked" and fill == unwritten_locals.FILLS[0]:
+            # by itself: where indices are looked at, g++ sees less of what is written
+            warned = (*_KERNELS_INSTRUMENTED, f"{_FILL}pattern", *unwritten_locals.FLAGS)
             named = _precompiled_shim(compiler, warned, tools)
             unit.write_text(_translation_unit(source))
             said = _compile(compiler, Path(work, "warned.o"), [*warned, "-c", *named, str(unit)])

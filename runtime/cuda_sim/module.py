@@ -19,7 +19,7 @@ from .faults import Fault, Launch, RawReport, SimulatorFault, beyond_limits, des
 from .memory import GuardedMemory, Region
 from .options import ORDERS
 from .text import KernelText, size_of
-from .unwritten_locals import fault, first_difference, kept
+from .unwritten_locals import FILLS, fault, first_difference, kept
 
 _Extent3 = ctypes.c_uint * 3
 _locks: dict[str, threading.Lock] = defaultdict(threading.Lock)  # a library runs one launch at a time
@@ -49,7 +49,7 @@ class SimModule:
     `mode` is "plain", "checked" (a launch with a race, an index out of bounds, ... raises SimulatorFault) or
     "profile". `order` is that of the threads between barriers and of blocks: "forward", "reverse", or "random", which
     `seed` fixes. `places` are the Python lines that the lines of the text come from; its comments name some as well.
-    `fill` is what local variables hold before they are written in mode "checked": "pattern" or "zero".
+    `fill` is what local variables hold before they are written in mode "checked": one of `FILLS`.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class SimModule:
         order: str = "forward",
         seed: int = 0,
         places: Sequence[tuple[str, int] | None] = (),
-        fill: str = "pattern",
+        fill: str = "nan",
     ):
         if order not in ORDERS:
             raise NestorError(
@@ -77,7 +77,7 @@ class SimModule:
         self._lock = _locks[str(self.path)]
         if mode != "plain":
             self._shared = _shared_arrays(self.library, self.path, self.text)
-        self._unwritten = kept(self.path) if mode == "checked" and fill == "pattern" else []
+        self._unwritten = kept(self.path) if mode == "checked" and fill == FILLS[0] else []
         """Local variables that kernels use unwritten."""
 
     def launch(
@@ -142,22 +142,21 @@ class SimModule:
             raise SimulatorFault(launch, faults)
         if failure is not None:
             raise failure
-        if unwritten:
-            place = first_difference(
-                launch, _arrays_of(args), self._with_zeros(launch, args, shared_bytes, before)
-            )
+        for fill in FILLS[1:] if unwritten else ():
+            others = self._with_fill(fill, launch, args, shared_bytes, before)
+            place = first_difference(launch, _arrays_of(args), others)
             if place is not None:
                 raise SimulatorFault(launch, [fault(local, launch, place) for local in unwritten])
 
-    def _with_zeros(
-        self, launch: Launch, args: Sequence[Any], shared_bytes: int, before: Sequence[np.ndarray]
+    def _with_fill(
+        self, fill: str, launch: Launch, args: Sequence[Any], shared_bytes: int, before: Sequence[np.ndarray]
     ) -> list[np.ndarray]:
-        """What the arrays of a launch hold after it where unwritten local variables are zero."""
+        """What the arrays of a launch hold after it where unwritten local variables hold something else."""
         arrays = _arrays_of(args)
         results = [array.copy() for array in arrays]
         for array, old in zip(arrays, before, strict=True):
             array[...] = old
-        module = SimModule(self.source, self.mode, self.order, self.seed, self.text.places, fill="zero")
+        module = SimModule(self.source, self.mode, self.order, self.seed, self.text.places, fill)
         try:
             module.launch(launch.kernel, launch.grid, launch.block, args, shared_bytes)
             return [array.copy() for array in arrays]

@@ -1,8 +1,9 @@
 """Local variables that a kernel uses before anything has been written to them.
 
 They are in registers, where no access is seen. When g++ compiles the kernels it names those that are unwritten whenever a
-line is reached: a fault. Of those that only may be (a branch was not taken) the proof is a second run, in which all
-such variables hold something else: a fault where a result depends on it.
+line is reached: a fault. Of those that only may be (a branch was not taken) the proof are more runs, in which all
+such variables hold something else (`FILLS`): a fault where a result depends on it. It does not see all of these: so the
+first run has NaN in them, which is in what is computed of it, also in the larger one of two numbers.
 """
 
 from __future__ import annotations
@@ -20,6 +21,16 @@ from .faults import Fault, Launch, Party
 _WARNING = re.compile(
     r"^kernels\.cu:(\d+):\d+: warning: (?:'(.*?)' )?(is|may be) used uninitialized \[-W", re.MULTILINE
 )
+_DECLARATION = re.compile(
+    r"^( +(?:(?:unsigned|long|short) )*\w+(?:<[\w, ]+>)? (\w+)(?:\[\d+\])*;)(?=\s|$)", re.MULTILINE
+)
+_NO_TYPE = ("return", "goto", "else", "typedef", "using")
+_STRUCTURE = re.compile(r"(^struct\b.*?^};)", re.MULTILINE | re.DOTALL)
+
+FILLS = ("nan", "pattern", "zero")
+"""What local variables hold that nothing has written: all bits (NaN, -1), which the first run has; what no kernel computes;
+zeros."""
+
 FLAGS = ("-Wuninitialized", "-Wmaybe-uninitialized")
 
 
@@ -30,6 +41,22 @@ class UnwrittenLocal:
     line: int
     name: str
     certain: bool
+
+
+def filled_with_nan(source: str) -> str:
+    """A text in which local variables that are declared without a value have all bits set; lines keep their numbers.
+
+    >>> print(filled_with_nan("  float sums[4][2];  // ..."))
+      float sums[4][2]; __builtin_memset(&sums, 255, sizeof sums);  // ...
+    """
+
+    def filled(found: re.Match[str]) -> str:
+        if found[1].split()[0] in _NO_TYPE:
+            return found[0]
+        return f"{found[1]} __builtin_memset(&{found[2]}, 255, sizeof {found[2]});"
+
+    parts = _STRUCTURE.split(source)  # whose members are no variables
+    return "".join(part if place % 2 else _DECLARATION.sub(filled, part) for place, part in enumerate(parts))
 
 
 def keep(messages: str, library: Path) -> None:

@@ -933,6 +933,34 @@ def dense(x, w, bias):
     return np.maximum(x @ w + bias, 0)
 
 
+def squared_distances(x, y):
+    return ((x[:, None, :] - y[None, :, :]) ** 2).sum(-1)
+
+
+def largest_differences(x, y):
+    return np.abs(x[:, None] - y[None]).max(-1)
+
+
+def largest_differences_of_rows(x):
+    return np.abs(x[:, None] - x[None]).max(-1)
+
+
+def largest_smaller_ones(a, b):
+    return np.minimum(a[:, :, None], b[None, :, :]).max(axis=1)
+
+
+def weighted_distances(x, y, row, term):
+    return np.sqrt((row[:, None, None] * np.abs(x[:, None] - y[None]) * term).sum(-1))
+
+
+def any_of_both(a, b):
+    return ((a[:, None] > 0) & (b[None] > 0)).any(-1)
+
+
+def products_of_terms(x, y):
+    return (1 + x[:, None] * y[None]).prod(-1)
+
+
 def attention(q, k, v):
     return nn.attention(q, k, v)
 
@@ -1020,6 +1048,73 @@ PRODUCTS = (
         ),
         tolerance=1e-5,
         absolute=1e-5,
+    ),
+    Program(
+        "squared distances",
+        squared_distances,
+        (
+            "f32[33,17]; f32[65,17]",
+            "f64[70,64]; f64[40,64]",
+            "f32[9,40] strided; f32[12,40] reversed",
+            "i32[33,9]; i32[17,9]",
+            "f16[40,32]; f16[33,32]",
+            "f32[5,0]; f32[3,0]",
+            "f32[1,9]; f32[1,9]",
+            "f32[0,9]; f32[5,9]",
+            "f32[17,4099]; f32[19,4099]",
+            "f32[16384,9]; f32[3,9]",
+        ),
+        tolerance=1e-5,
+        absolute=1e-5,
+    ),
+    Program(
+        "largest differences",
+        largest_differences,
+        (
+            "f32[33,17] special; f32[65,17] special",
+            "f64[70,64]; f64[40,64] transposed",
+            "i16[33,9]; i16[17,9]",
+            "f16[40,33]; f16[33,33] special",
+            "f32[17,4099]; f32[19,4099]",
+            "f32[1,1]; f32[9,1]",
+        ),
+    ),
+    Program(
+        "largest differences of rows",
+        largest_differences_of_rows,
+        ("f32[65,19] special", "f32[130,64]", "f64[9,1]"),
+    ),
+    Program(
+        "largest of the smaller ones",
+        largest_smaller_ones,
+        (
+            "f32[33,17] special; f32[17,65]",
+            "f64[70,64]; f64[64,40]",
+            "i32[33,9]; i32[9,37]",
+            "f32[17,4099]; f32[4099,19] special",
+            "ui8[40,31]; ui8[31,9] reversed",
+        ),
+    ),
+    Program(
+        "weighted distances",
+        weighted_distances,
+        (
+            "f32[33,17]; f32[65,17]; f32[33] positive; f32[17] positive",
+            "f64[16,64]; f64[40,64]; f64[16] positive; f64[64] positive",
+        ),
+        tolerance=1e-5,
+        absolute=1e-5,
+    ),
+    Program(
+        "any of both",
+        any_of_both,
+        ("f32[33,17] special; f32[65,17]", "i32[40,64]; i32[9,64]"),
+    ),
+    Program(
+        "products of terms",
+        products_of_terms,
+        ("f32[33,17]; f32[65,17]", "f64[40,16]; f64[9,16]", "i32[40,9]; i32[9,9]"),
+        tolerance=1e-4,
     ),
     Program(
         "batched matmul",

@@ -62,7 +62,10 @@ def shape_of(rng: np.random.Generator) -> tuple[int, ...]:
 
 def judged(function, shape, axis) -> list[str]:
     """The kernels of much work with few threads."""
-    lowered = nt.jit(function, target="cuda", static_argnums=1).lower(nt.spec(shape, "f4"), axis)
+    return judged_program(nt.jit(function, target="cuda", static_argnums=1).lower(nt.spec(shape, "f4"), axis))
+
+
+def judged_program(lowered) -> list[str]:
     module = lowered.program.module.clone()
     said: list[str] = []
     names = list(expand(["cuda"]))
@@ -115,7 +118,76 @@ def check_scan(seed: int) -> None:
     assert not found, f"{shape} along {axis}: {found}"
 
 
-@pytest.mark.parametrize("seed", range(1))
+def last_values(x, axis):
+    y = np.zeros(1000, np.float32)
+    y[x.astype(np.int32).ravel()] = x.ravel()
+    return y
+
+
+def rows_at_indices(x, axis):
+    y = np.zeros((1000, x.shape[-1]), np.float32)
+    np.add.at(y, x.reshape(-1, x.shape[-1])[:, 0].astype(np.int32), x.reshape(-1, x.shape[-1]))
+    return y
+
+
+UPDATES = (added, last_values, rows_at_indices)
+
+
+@pytest.mark.parametrize("seed", range(2))
 def test_updates(seed: int):
-    shape = shape_of(np.random.default_rng(2000 + seed))
-    assert not judged(added, shape, ())
+    check_update(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2, 24))
+def test_more_updates(seed: int):
+    check_update(seed)
+
+
+def check_update(seed: int) -> None:
+    shape, function = shape_of(np.random.default_rng(2000 + seed)), UPDATES[seed % len(UPDATES)]
+    found = judged(function, shape, ())
+    assert not found, f"{function.__name__} of {shape}: {found}"
+
+
+def sum_of_differences(x, y):
+    return np.abs(x[:, None] - y[None]).sum()
+
+
+def largest_difference(x, y):
+    return np.abs(x[:, None] - y[None]).max()
+
+
+def largest_distances(x, y):
+    return np.abs(x[:, None] - y[None]).max(-1)
+
+
+def squared_distances(x, y):
+    return ((x[:, None] - y[None]) ** 2).sum(-1)
+
+
+OF_TWO = (sum_of_differences, largest_difference, largest_distances, squared_distances)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_reductions_of_two_arrays(seed: int):
+    check_two(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4, 24))
+def test_more_reductions_of_two_arrays(seed: int):
+    check_two(seed)
+
+
+def check_two(seed: int) -> None:
+    """Of a million differences and more."""
+    rng, extents = np.random.default_rng(3000 + seed), (1, 1, 1)
+    while not 2**20 <= np.prod([float(n) for n in extents]) <= 2**34:
+        extents = tuple(int(2 ** rng.uniform(0.6, 14)) for _ in range(3))
+    m, n, k = extents
+    function = OF_TWO[seed % len(OF_TWO)]
+    found = judged_program(
+        nt.jit(function, target="cuda").lower(nt.spec((m, k), "f4"), nt.spec((n, k), "f4"))
+    )
+    assert not found, f"{function.__name__} of {extents}: {found}"

@@ -1,7 +1,7 @@
 """Reductions of random shapes over random axes on a simulated GPU are NumPy's, however they are shared out.
 
-Seeds 0 to 3 in `make test`, 300 in all; half of them with extents that are not known. Shapes have one long extent or several
-short ones, so that rows, columns, middle axes and few long results are among them.
+Seeds 0 to 3 in `make test`, 300 in all, and 120 of two arrays; half of them with extents that are not known. Shapes have
+one long extent or several short ones, so that rows, columns, middle axes and few long results are among them.
 """
 
 from __future__ import annotations
@@ -84,3 +84,72 @@ def test_random_reductions(seed: int):
 @pytest.mark.parametrize("seed", range(4, 300))
 def test_more_random_reductions(seed: int):
     check(seed)
+
+
+# ---- of two arrays, which move along different loops -----------------------------------------------
+
+
+def sum_of_differences(x, y):
+    return np.abs(x[:, None] - y[None]).sum()
+
+
+def largest_difference(x, y):
+    return np.abs(x[:, None] - y[None]).max()
+
+
+def squared_distances(x, y):
+    return ((x[:, None] - y[None]) ** 2).sum(-1)
+
+
+def largest_distances(x, y):
+    return np.abs(x[:, None] - y[None]).max(-1)
+
+
+def smallest_larger_ones(x, y):
+    return np.maximum(x.T[:, :, None], y.T[:, None]).min(0)
+
+
+def nearest(x, y):
+    return ((x[:, None] - y[None]) ** 2).sum(-1).min(1)
+
+
+OF_TWO = (
+    sum_of_differences,
+    largest_difference,
+    squared_distances,
+    largest_distances,
+    smallest_larger_ones,
+    nearest,
+)
+
+
+def check_two(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    function, dtype = OF_TWO[seed % len(OF_TWO)], str(rng.choice(["f4", "f8", "i4"]))
+    m, n, k = (int(rng.choice([1, 3, 17, 40, 130])) + int(rng.integers(0, 3)) for _ in range(3))
+    dynamic = bool(rng.random() < 0.5)
+    compiled = nt.jit(function, target="cuda-sim", dynamic=dynamic)
+    for turn in range(2):
+        x, y = ((rng.standard_normal((count, k)) * 5).astype(dtype) for count in (m, n))
+        if function in (largest_difference, largest_distances, smallest_larger_ones) and dtype[0] == "f":
+            x[rng.integers(m), rng.integers(k)] = np.nan
+        want, got = function(x, y), compiled(x, y)
+        assert (got.dtype, got.shape) == (want.dtype, want.shape)
+        bound = 0 if function in (largest_difference, largest_distances, smallest_larger_ones) else 1e-5
+        bound = 0 if dtype == "i4" else bound
+        np.testing.assert_allclose(
+            got, want, rtol=bound, err_msg=f"{(function, dtype, m, n, k, dynamic, turn)}"
+        )
+        if dynamic:
+            m, n, k = (count + int(rng.integers(0, 3)) for count in (m, n, k))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_reductions_of_two_arrays(seed: int):
+    check_two(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(6, 120))
+def test_more_random_reductions_of_two_arrays(seed: int):
+    check_two(seed)

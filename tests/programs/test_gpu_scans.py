@@ -89,3 +89,12 @@ def test_no_kernel_of_much_work_has_few_threads(name: str):
     assert max(threads_launched(text)) >= 32 * 128
     for trips in map(int, re.findall(r"for \(\w+(?: \w+)* = 0; \w+ < (\d+); \w+\+\+\)", text)):
         assert trips <= 2048
+
+
+@pytest.mark.parametrize("shape", [(1 << 24,), (10_000_003,)], ids=str)
+def test_where_a_running_result_starts_is_no_kernel_of_its_own(shape):
+    """The block that adds up what is before each block sets it."""
+    text = nt.jit(running_sum, target="cuda", static_argnums=1).lower(nt.spec(shape, "f4"), 0).as_text("cuda")
+    kernels = text.split("__global__")[1:]
+    assert not [kernel for kernel in kernels if "__launch_bounds__(1)" in kernel and " for (" not in kernel]
+    assert len(kernels) == 3 or shape[0] % 2048

@@ -21,7 +21,6 @@ from nestor.transforms.nest.loops.flatten import why_not_flatten
 from nestor.transforms.nest.reductions.decompose_reduction import why_not_decompose_reduction
 from nestor.transforms.nest.reductions.rfactor import reductions_of
 from primitive_requests import Request
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp
 
 
@@ -258,15 +257,12 @@ def draw_tile(rng: random.Random, module: ModuleOp) -> Request | None:
     return Request("tile", tuple(loop.label for loop in band), None, options)
 
 
-def adds_products(loop: ForOp) -> bool:
-    """Whether a nest of loops of constant length in it is a sum of products."""
+def combines_elements(loop: ForOp) -> bool:
+    """Whether a nest of loops of constant length in it is a reduction."""
     inner = sole_inner_loop(loop)
     if inner is None or any(not other.constant_trip_count() for other in perfect_band(inner)):
         return False
-    return any(
-        isinstance(op, AccumulateOp) and isinstance(op.values[0].owner, arith.MulfOp | arith.MuliOp)
-        for op in loop.walk()
-    )
+    return any(isinstance(op, AccumulateOp) for op in loop.walk())
 
 
 def is_outermost(loop: ForOp) -> bool:

@@ -52,8 +52,8 @@ from primitive_loops import (
     accumulates,
     accumulates_often,
     accumulates_together,
-    adds_products,
     can_decompose,
+    combines_elements,
     computes_a_part,
     draw_beside,
     draw_block_relative,
@@ -409,11 +409,11 @@ PRIMITIVES: dict[str, Primitive] = {
         caught_by=(38,),
     ),
     "stage_factors": Primitive(
-        of_loop("stage_factors", adds_products, narrow=(False, True)),
+        of_loop("stage_factors", combines_elements, narrow=(False, True)),
         checks=("transforms.nest.memory.stage_factors:may_alias=False",),
         copies=True,
         weight=4,
-        harmless="refused is what is no sum of products, which random programs hardly draw at a constant length",
+        harmless="refused is what is no reduction of two factors, which random programs hardly draw at a constant length",
     ),
     "registerise": Primitive(
         draw_registerise,

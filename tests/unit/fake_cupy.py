@@ -183,7 +183,53 @@ class Function:
         MODULE.launches.append(self._name)
         MODULE.streams.append(MODULE.stream if stream is None else stream.ptr)
         plain = [a.host if isinstance(a, Array) else a for a in args]
-        self._simulator.launch(self._name, grid, block, plain)
+        run = functools.partial(self._simulator.launch, self._name, grid, block, plain)
+        if MODULE.captured is None:
+            run()
+        else:
+            MODULE.captured.append(run)
+
+
+class Stream:
+    """A stream whose launches can be captured: then none of them runs."""
+
+    def __init__(self, null: bool = False, non_blocking: bool = False):
+        self.ptr = 0 if null else 77
+        self._outside: list[int] = []
+
+    def __enter__(self):
+        self._outside.append(MODULE.stream)
+        MODULE.stream = self.ptr
+        return self
+
+    def __exit__(self, *_):
+        MODULE.stream = self._outside.pop()
+
+    def is_capturing(self) -> bool:
+        return MODULE.captured is not None
+
+    def begin_capture(self, mode=None) -> None:
+        if MODULE.refuses_capture or self.ptr == 0:
+            raise CUDARuntimeError("cudaErrorStreamCaptureUnsupported: operation not permitted")
+        MODULE.captured = []
+
+    def end_capture(self) -> Graph:
+        if MODULE.captured is None:
+            raise CUDARuntimeError("cudaErrorStreamCaptureInvalidated: nothing is captured")
+        captured, MODULE.captured = MODULE.captured, None
+        return Graph(captured)
+
+
+class Graph:
+    """Launches that were captured."""
+
+    def __init__(self, launches: list[Any]):
+        self._launches = launches
+
+    def launch(self, stream=None) -> None:
+        MODULE.graphs.append(len(self._launches))
+        for run in self._launches:
+            run()
 
 
 class Event:
@@ -205,6 +251,9 @@ class Fake(types.ModuleType):
         self.waits, self.failing, self.broken, self.room = 0, None, None, 1 << 30
         self.launches: list[str] = []
         self.stream, self.streams = 0, []
+        self.captured: list[Any] | None = None
+        self.graphs: list[int] = []
+        self.refuses_capture, self.allocates = False, False
         self.loaded: list[int] = []
         self.cuda = types.SimpleNamespace(
             runtime=types.SimpleNamespace(
@@ -219,20 +268,29 @@ class Fake(types.ModuleType):
             Device=Device,
             Event=Event,
             get_elapsed_time=lambda start, end: (end.time - start.time) * 1e3,
-            get_current_stream=lambda: types.SimpleNamespace(ptr=self.stream),
+            get_current_stream=self._current_stream,
+            Stream=Stream,
+            Graph=Graph,
         )
         self.__version__ = "0"
         self.cuda.runtime.getDeviceProperties = lambda number: {"name": b"Stand-in 1 (tests)"}
         self.cuda.runtime.memcpyDeviceToDevice = 3
         self.cuda.runtime.memcpyAsync = lambda target, source, size, kind, stream: None
 
+    def _current_stream(self) -> Stream:
+        found = Stream()
+        found.ptr = self.stream
+        return found
+
     def wait(self) -> None:
         """The host waits for the device; faults show then."""
+        assert self.captured is None, "nothing may wait while launches are captured"
         self.waits += 1
         if self.broken is not None:
             raise CUDARuntimeError(self.broken)
 
     def empty(self, shape, dtype=float):
+        assert self.captured is None or self.allocates, "nothing is allocated while launches are captured"
         fresh = np.empty(shape, dtype)
         if fresh.nbytes > self.room:
             raise OutOfMemoryError(f"Out of memory allocating {fresh.nbytes} bytes")

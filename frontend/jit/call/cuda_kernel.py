@@ -39,6 +39,7 @@ class CudaKernel:
         None where calls differ in more than their arguments; they differ in nothing else if shapes, strides and addresses
         modulo `runtime.cuda.device_arrays.ALIGNMENT` are these.
         """
+        from ....runtime.cuda import graphs
         from ....runtime.cuda.launch_plan import VARIES, Described, plan_of
 
         engine, _ = self.versions.of(arguments)
@@ -48,7 +49,11 @@ class CudaKernel:
         ]
         described = [VARIES if any_value else a for a, any_value in zip(described, varies, strict=True)]
         planned = plan_of(engine.plan, described)
-        return None if planned is None else partial(planned, engine.device(cupy))
+        if planned is None:
+            return None
+        if graphs.is_wanted() and planned.launches >= graphs.FEWEST:  # pyright: ignore[reportFunctionMemberAccess]
+            return graphs.GraphedPlan(cupy, planned, engine.device(cupy))
+        return partial(planned, engine.device(cupy))
 
     # ---- on the disk ----------------------------------------------------------------------------------
 

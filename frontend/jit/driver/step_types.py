@@ -282,7 +282,7 @@ class StepMethods:
             space: Literal["global", "shared", "local"] = "global",
             narrow: bool = False,
         ) -> tuple[Handle, Handle, Handle, Handle]:
-            """Copy the factors of a sum's terms before the sum, with zeros where there are no terms."""
+            """Copy the factors of a reduction's terms before it, with zeros where there are no terms."""
             ...
 
         def stage_mem(

@@ -16,10 +16,10 @@ static __device__ void nt_store(T *first, nt_vector<T, N> elements) {
 }
 
 static __device__ float nt_maximum(float a, float b) {  // NumPy's: NaN if either is NaN
-#if __CUDA_ARCH__ >= 800
-  float found;
-  asm("max.NaN.f32 %0, %1, %2;" : "=f"(found) : "f"(a), "f"(b));
-  return found;
+#if __CUDA_ARCH__ >= 800  // one instruction; of two zeros the positive one
+  float one;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(one) : "f"(a), "f"(b));
+  return one;
 #else
   return a > b || a != a ? a : b;
 #endif

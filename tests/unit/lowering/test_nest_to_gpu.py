@@ -208,6 +208,48 @@ def test_indices_from_elements_keep_64_bits():
     assert SimEngine(module)(positions, y) == ErrorRecord(1, 0, 1 << 32, 4)
 
 
+FLAT = """
+func.func @flat(%x: memref<?xf32> {nest.dims = ["n"]}, %y: memref<?x?xf32> {nest.dims = ["n", "m"]}, EXTRA%s: memref<f32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  %m = memref.dim %y, %c1 : memref<?x?xf32>
+  %nm = arith.muli %n, %m : index
+  %mm = arith.muli %m, %m : index
+  nest.for "b" %b = 0 to 1 bind "block.x" {
+    nest.for "i_j" %i = 0 to BOUND {
+      %v = nest.load %x[INDEX] : memref<?xf32>
+      nest.accumulate "s" add %v, %s[] WHERE: memref<f32>
+    }
+  }
+  func.return
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("bound", "index", "where", "extra", "expected"),
+    [
+        ("%n", "%i", "", "", 32),
+        ("100 * %n", "%i floordiv 100", "", "", 64),
+        ("100 * %n", "%i floordiv 100", "", '%z: memref<?x100xf32> {nest.dims = ["n", 100]}, ', 32),
+        ("100 * %n", "%i floordiv 100", "", '%z: memref<?x99xf32> {nest.dims = ["n", 99]}, ', 64),
+        ("%nm", "0", "", "", 32),
+        ("%mm", "0", "", "", 64),
+        ("%mm", "0", "", '%z: memref<?x?xf32> {nest.dims = ["m", "m"]}, ', 32),
+        ("%n ceildiv 512", "512 * %i", "", "", 32),
+        ("%n", "(2 * %i + 1) floordiv 3", "", "", 64),
+        ("%n", "%i + %n - %n", "", "", 32),
+        ("%n", "%i", "where (3 * %i < %n) ", "", 64),
+        ("%n ceildiv 4", "%i", "where (3 * %i < %n) ", "", 32),
+    ],
+)
+def test_what_is_computed_of_unknown_extents_fits_32_bits(bound, index, where, extra, expected):
+    """Extents, and their products, are as large as a buffer of them allows; divided and compared is what fits, too."""
+    text = FLAT.replace("BOUND", bound).replace("INDEX", index).replace("EXTRA", extra).replace("WHERE", where)
+    assert width(lowered(text, 32)) == expected
+
+
 def test_an_index_width_that_no_gpu_has_is_refused():
     with pytest.raises(NestorError, match="it is 32, 64, or 0 to choose"):
         lowered(POINTWISE.replace("SHAPE", "4"), 16)

@@ -38,6 +38,17 @@ def test_kernels_are_no_worse_than_the_table_says(name):
         assert not worse(own, bound), f"{own}\nthe table says {bound}; `make bench-gpu-static` makes it again"
 
 
+@NEEDS_TOOLS
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_90", "sm_100"])
+@pytest.mark.parametrize("name", ["maxima f32 16384 x 4096, rows", "maximum f32 16M"])
+def test_a_maximum_is_one_instruction(name, architecture):
+    """`FMNMX.NAN`, where two comparisons and a selection were; nothing else compares numbers."""
+    image = nvrtc.compile_cubin(for_aligned(cuda_of(ROWS[name])), architecture).image
+    found = [one.name for code in sass.read(image).values() for one in code.instructions]
+    assert sum(one.startswith("FMNMX.NAN") or one.startswith("FMNMX3.NAN") for one in found) >= 16
+    assert not [one for one in found if one.startswith("FSETP")]
+
+
 def worse(own: Kernel, bound: Kernel) -> list[str]:
     """What is above the bound."""
     found = []

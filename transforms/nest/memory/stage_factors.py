@@ -34,16 +34,19 @@ with loop=k.o becomes
         %p = arith.mulf %a, %b : f32
         nest.accumulate "c" add %p, %c[%i, %j] : memref<64x64xf32>
 
-A factor is all that is multiplied: what a program computes from the elements (a cast, a scale) is done once per element
-that is copied; with narrow=true a last cast to a wider type is done where the copy is read, and the copy has the narrow
-elements. A copy has an axis for each loop that its factor changes with, those of the terms first. Of the
-sum's domain, each constraint goes to the copies whose loops it speaks of; one that both have is not needed
-any more in the sum, where 0 * 0 is added instead (a sum that is -0.0 may become 0.0). Others stay.
+The combiner may be any that has a name, and a term any expression of two factors (analysis/nest/kernels/sum_factors.py):
+`max_k min(a_ik, b_kj)`, or `sum_k |x_ik - y_jk|`. A factor is all that is computed of elements before the other factor
+comes in (a cast, a scale), once per element that is copied; with narrow=true a last cast to a wider type is done where
+the copy is read, and the copy has the narrow elements. A copy has an axis for each loop that its factor changes with,
+those of the terms first. Of the sum's domain, each constraint goes to the copies whose loops it speaks of. One that both
+have is not needed any more in the sum where a term of zeros is neutral: 0 * 0 is added instead, or (0 - 0)^2 (a sum that
+is -0.0 may become 0.0). Elsewhere (the largest of what is negative) it stays, as do those of which other elements in the
+term must know, and those that one copy has.
 
-Refused unless the loop holds one perfect nest of loops of constant length and in it nothing but a sum in any order; unless
-it adds a product of two factors that change with some of the loops each, whose elements are proved to be in their
-buffers; and where the sum may write what the factors are loaded from. In TVM `pad_einsum`, after which `cache_read` copies
-what was padded; without a name in Halide, Exo and NNC.
+Refused unless the loop holds one perfect nest of loops of constant length and in it nothing but a reduction in any order;
+unless its terms are computed of two factors that change with some of the loops each, whose elements are proved to be in
+their buffers; and where the reduction may write what the factors are loaded from. In TVM `pad_einsum`, after which
+`cache_read` copies what was padded; without a name in Halide, Exo and NNC.
 """
 
 from __future__ import annotations
@@ -52,11 +55,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Operation, SSAValue, Use
+from xdsl.ir import Operation, SSAValue
 
 from ....analysis.nest.buffers import buffer_name
+from ....analysis.nest.kernels.sum_factors import (
+    CASTS,
+    NoFactors,
+    SumFactors,
+    loads_of,
+    sum_factors,
+    zeros_are_neutral,
+)
 from ....analysis.nest.loop_structure import enclosing_loops, perfect_band, sole_inner_loop
 from ....analysis.nest.sets.accesses import may_alias, root_of
 from ....analysis.nest.sets.domains import DIVISIONS, is_computation, may_be_undefined
@@ -68,15 +78,13 @@ from ..rewrite.buffers import fresh_buffer_name, space_attribute, why_not_space
 from ..rewrite.loops import fresh_names
 from ..rewrite.padded_reads import or_zero
 
-_PRODUCTS = (arith.MulfOp, arith.MuliOp)
-
-_CASTS = (arith.ExtFOp, arith.ExtSIOp, arith.ExtUIOp)
-"""The casts to wider types that can be done after the copy: zero stays zero."""
+Uses = list[tuple[Operation, int]]
+"""Operations, and which of their operands it is."""
 
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """What is multiplied: its value, the operations that compute it, the loops that it changes with, and its domain."""
+    """What is copied: its value, the operations that compute it, the loops that it changes with, and its domain."""
 
     value: SSAValue
     ops: list[Operation]
@@ -96,12 +104,14 @@ class Factor:
 class _Plan:
     sums: AccumulateOp
     factors: tuple[Factor, Factor]
+    uses: list[Uses]
+    """What reads the copy of each instead."""
     where: AffineList
     """What remains of the sum's domain."""
 
 
 def why_not_stage_factors(loop: ForOp, space: str = "global", narrow: bool = False) -> NestorError | None:
-    """The diagnostic that refuses to copy the factors of the sum in `loop`, None when it is legal."""
+    """The diagnostic that refuses to copy the factors of the reduction in `loop`, None when it is legal."""
     plan = _plan(loop, space, narrow)
     return plan if isinstance(plan, NestorError) else None
 
@@ -119,25 +129,28 @@ def _plan(loop: ForOp, space: str, narrow: bool) -> _Plan | NestorError:
         )
     found = _sum_in(band[-1])
     if isinstance(found, Operation) and not isinstance(found, AccumulateOp):
-        return refuse("there is more than one sum of products, in any order", found, "this is something else")
+        return refuse("there is more than one reduction, in any order", found, "this is something else")
     if found is None:
         return refuse("there is no sum in it")
-    product = found.values[0].owner
-    if not isinstance(product, _PRODUCTS) or product.parent is not band[-1].body.block:
-        return refuse("what is added is not a product", found, "it is added here")
     terms = [inner for inner in band if inner.iv not in found.indices.operands]
     order = [*terms, *(inner for inner in band if inner not in terms)]
-    values = [value for value, _ in _copied_values(product, narrow)]
-    left, right = (_factor(value, order, band[-1]) for value in values)
+    both = sum_factors(found, band)
+    if isinstance(both, NoFactors):
+        return refuse(both.reason, both.at)
+    copied = _copied_values(both, narrow)
+    left, right = (_factor(value, order, band[-1]) for value, _ in copied)
     for factor in (left, right):
-        if not factor.loops or len(factor.loops) == len(band):
-            return refuse("a factor changes with none of the loops, or with all of them", product)
+        if len(factor.loops) == len(band):
+            return refuse("a factor changes with all of the loops", both.term[-1])
         for op in factor.ops:
             if isinstance(op, LoadOp) and may_alias(root_of(op.memref), root_of(found.memrefs[0])):
                 return refuse("the sum may write what a factor is loaded from", op)
             if type(op) in DIVISIONS and may_be_undefined(op):
                 return refuse("a division may be undefined where the sum has no term", op)
-    return _with_domains(loop, found, left, right, space, action, refuse)
+    shared = _with_domains(loop, found, both, (left, right), space, action, refuse)
+    if isinstance(shared, NestorError):
+        return shared
+    return _Plan(found, shared[0], [uses for _, uses in copied], shared[1])
 
 
 def _band(loop: ForOp) -> list[ForOp] | None:
@@ -151,29 +164,25 @@ def _band(loop: ForOp) -> list[ForOp] | None:
 
 
 def _sum_in(innermost: ForOp) -> Operation | None:
-    """The sum that is all that the loop does; an operation that is something else; None where there is nothing."""
+    """The reduction that is all that the loop does; an operation that is something else; None where there is nothing."""
     sums: AccumulateOp | None = None
     for op in innermost.body.block.ops:
         if isinstance(op, AccumulateOp) and sums is None:
             sums = op
         elif not (isinstance(op, LoadOp) or is_computation(op)):
             return op
-    if sums is None:
-        return None
-    if sums.combiner.data != "add" or sums.order_name != "any" or sums.mask is not None:
-        return innermost
     return sums
 
 
-def _copied_values(product: Operation, narrow: bool) -> list[tuple[SSAValue, Use]]:
-    """What is copied of each factor, and what reads the copy instead: the product, or the cast that makes it wider."""
-    found: list[tuple[SSAValue, Use]] = []
-    for side, value in enumerate(product.operands[:2]):
+def _copied_values(both: SumFactors, narrow: bool) -> list[tuple[SSAValue, Uses]]:
+    """What is copied of each factor, and what reads the copy instead: the term, or the cast that makes it wider."""
+    found: list[tuple[SSAValue, Uses]] = []
+    for value in (both.left, both.right):
         cast = value.owner
-        if narrow and isinstance(cast, _CASTS) and cast.parent is product.parent:
-            found.append((cast.operands[0], Use(cast, 0)))
+        if narrow and isinstance(cast, CASTS) and cast.parent is both.term[-1].parent:
+            found.append((cast.operands[0], [(cast, 0)]))
         else:
-            found.append((value, Use(product, side)))
+            found.append((value, both.uses_of(value)))
     return found
 
 
@@ -191,12 +200,19 @@ def _factor(value: SSAValue, order: Sequence[ForOp], innermost: ForOp) -> Factor
 
 
 def _with_domains(
-    loop: ForOp, sums: AccumulateOp, left: Factor, right: Factor, space: str, action: str, refuse
-) -> _Plan | NestorError:
-    """The plan: constraints shared out; every element that is copied is in its buffer, every copy in its memory."""
+    loop: ForOp,
+    sums: AccumulateOp,
+    both: SumFactors,
+    pair: tuple[Factor, Factor],
+    space: str,
+    action: str,
+    refuse,
+) -> tuple[tuple[Factor, Factor], AffineList] | NestorError:
+    """Constraints shared out; every element that is copied is in its buffer, every copy in its memory."""
     inside = {inner.iv for inner in enclosing_loops(sums)[len(enclosing_loops(loop)) + 1 :]}
-    domains = {factor: AffineList((), ()) for factor in (left, right)}
+    domains = {factor: AffineList((), ()) for factor in pair}
     rest = AffineList((), ())
+    kept = _variables_of_others(sums, both) if zeros_are_neutral(sums, both) else inside
     for k in range(len(sums.where or ())):
         assert sums.where is not None
         constraint = sums.where[k].canonical()
@@ -204,7 +220,7 @@ def _with_domains(
         holders = [f for f in domains if speaks_of <= {inner.iv for inner in f.loops}]
         for factor in holders:
             domains[factor] = domains[factor].concat(constraint)
-        if len(holders) < 2:
+        if len(holders) < 2 or speaks_of & kept:
             rest = rest.concat(constraint)
     factors = tuple(Factor(f.value, f.ops, f.loops, where.canonical()) for f, where in domains.items())
     for factor in factors:
@@ -216,7 +232,23 @@ def _with_domains(
         element = factor.value.type
         if (refusal := why_not_space(loop, action, space, factor.shape, element, around, [sums])) is not None:
             return refusal
-    return _Plan(sums, (factors[0], factors[1]), rest.canonical())
+    return (factors[0], factors[1]), rest.canonical()
+
+
+def _variables_of_others(sums: AccumulateOp, both: SumFactors) -> set[SSAValue]:
+    """The variables that elements are loaded by which a term needs besides its factors."""
+    block = both.term[-1].parent
+    assert block is not None
+    loads = loads_of(both.others, block)
+    pending: list[SSAValue] = [value for load in loads for value in load.operands]
+    found = set[SSAValue]()
+    while pending:
+        value = pending.pop()
+        if value not in found:
+            found.add(value)
+            if isinstance(value.owner, Operation) and value.owner.parent is block:
+                pending += value.owner.operands
+    return found
 
 
 def _is_read(loop: ForOp, sums: AccumulateOp, factor: Factor, inside: set[SSAValue]) -> bool:
@@ -241,25 +273,23 @@ def _is_read(loop: ForOp, sums: AccumulateOp, factor: Factor, inside: set[SSAVal
 def stage_factors(
     loop: ForOp, space: str = "global", narrow: bool = False
 ) -> tuple[AllocOp, ForOp, AllocOp, ForOp]:
-    """Copy the two factors of the sum in `loop` first: each copy, and the outermost loop that makes it.
+    """Copy the two factors of the reduction in `loop` first: each copy, and the outermost loop that makes it.
 
     Raises the diagnostic of `why_not_stage_factors`.
     """
     plan = _plan(loop, space, narrow)
     if isinstance(plan, NestorError):
         raise plan
-    product = plan.sums.values[0].owner
-    assert isinstance(product, Operation)
     made: list[AllocOp | ForOp] = []
-    uses = [use for _, use in _copied_values(product, narrow)]
     copies = [_copy(loop, plan.sums, factor, space) for factor in plan.factors]
-    for factor, use, (alloc, copy) in zip(plan.factors, uses, copies, strict=True):
+    for factor, uses, (alloc, copy) in zip(plan.factors, plan.uses, copies, strict=True):
         load = LoadOp(alloc.memref, AffineList.of(*(inner.iv for inner in factor.loops)))
-        load.location = product.location
-        reader = use.operation
-        assert reader.parent is not None
-        reader.parent.insert_op_before(load, reader)
-        reader.operands[use.index] = load.result
+        first = uses[0][0]
+        load.location = first.location
+        assert first.parent is not None
+        first.parent.insert_op_before(load, first)
+        for reader, place in uses:
+            reader.operands[place] = load.result
         made += [alloc, copy]
     plan.sums.set_access(plan.sums.indices, plan.where if len(plan.where) else None)
     for factor in plan.factors:

@@ -7,6 +7,9 @@
   becomes for 1024 x 1024 elements
     128 x 128 a block, in steps of 16 terms: 8 x 8 a thread, in registers
 
+The same tiles are for any combiner, and for any function of two factors: `((x[:, None] - y) ** 2).sum(-1)`, or the
+largest of the smaller ones (analysis/nest/kernels/sum_factors.py).
+
 Larger tiles read less of the operands and more of a term's work is arithmetic; smaller ones are more blocks. The tile with
 the least time is chosen: the work of the busiest multiprocessor, by how well a tile of its size keeps it busy. While
 one step is multiplied the tiles of the next are copied, where elements of 4 or 8 bytes are copied as they are
@@ -24,14 +27,17 @@ from math import prod
 
 from ....analysis.machine import Gpu, gpu
 from ....analysis.nest.buffers import element_bytes
-from ....analysis.nest.loop_structure import perfect_band
+from ....analysis.nest.kernels.sum_factors import NoFactors, SumFactors, sum_factors
+from ....analysis.nest.loop_structure import enclosing_loops, loops_in, perfect_band
 from ....analysis.nest.values.powers_of_two import power_above
 from ....analysis.nest.values.trip_counts import extent_of
 from ....dialects.nest import ForOp
 from ....dialects.remarks import remark
-from ...nest.rewrite.steps import Steps
+from ...nest.rewrite.steps import UNRECORDED, Steps
+from ...nest.rewrite.trials import copies
 from ..patterns.products import FEWEST, Product, product_in, sum_of_products_in
 from ..patterns.tiles import axes_of
+from .grid import make_perfect as make_perfect_nest
 from .split_terms import SplitTile, tile_parts
 from .sum_tiles import SumTile, make_perfect, parts, size_of, tile_sum
 
@@ -154,14 +160,18 @@ def split_for(
 
 def schedule_product(nest: ForOp, gpu: Gpu, steps: Steps) -> bool:
     """Tile a product with the nests around it; False, and nothing changed, where the nest is none or a step is refused."""
+    if not is_product(nest):
+        if not _is_product_when_perfect(nest):
+            return False
+        make_perfect_nest(nest, steps)
     product = sum_of_products_in(perfect_band(nest))
-    if product is None or product.sums.combiner.data != "add" or axes_of(product.sums.indices) is None:
-        return False
+    assert product is not None
     size = element_bytes(product.sums.values[0].type)
     if _schedule_parts(product, size, gpu, steps):
         return True
     if product_in(perfect_band(nest)) is None and not _is_long(product, size, gpu):
         return False
+    what = _what(product)
     make_perfect(nest, steps)
     counts = [extent_of(loop) for loop in product.batch]
     batch = None if None in counts else prod(n for n in counts if n is not None)
@@ -182,10 +192,29 @@ def schedule_product(nest: ForOp, gpu: Gpu, steps: Steps) -> bool:
     text = _text(product, shape)
     refusal = tile_sum(tile, steps)
     if refusal is not None:
-        remark(nest, f'the product "{nest.label}" is not computed in tiles: {refusal.diagnostic.message}')
+        remark(nest, f'the {what} "{nest.label}" is not computed in tiles: {refusal.diagnostic.message}')
         return False
     remark(tile.nest, text)
     return True
+
+
+def is_product(nest: ForOp) -> bool:
+    """Whether a nest is a product of matrices, or combines another function of two factors by another combiner."""
+    band = perfect_band(nest)
+    product = sum_of_products_in(band)
+    if product is None or axes_of(product.sums.indices) is None:
+        return False
+    return not isinstance(sum_factors(product.sums, band), NoFactors)
+
+
+def _is_product_when_perfect(nest: ForOp) -> bool:
+    """Whether it is one when what its loops load is loaded in the innermost one."""
+    loops = loops_in(nest)
+    if len(loops) < 3 or [loop.body.block.last_op for loop in loops[:-1]] != loops[1:]:
+        return False
+    found = copies(nest)[nest]
+    make_perfect_nest(found, UNRECORDED)
+    return is_product(found)
 
 
 def _schedule_parts(product: Product, size: int, gpu: Gpu, steps: Steps) -> bool:
@@ -224,6 +253,15 @@ def _is_long(product: Product, size: int, gpu: Gpu) -> bool:
     return others * -(-rows // shape.height) * -(-columns // shape.width) >= 2 * gpu.multiprocessors
 
 
+def _what(product: Product) -> str:
+    """What a remark calls it."""
+    factors = sum_factors(product.sums, enclosing_loops(product.sums))
+    is_product = (
+        isinstance(factors, SumFactors) and factors.is_product and product.sums.combiner.data == "add"
+    )
+    return "product" if is_product else "reduction"
+
+
 def _text(product: Product, shape: Shape) -> str:
     extents = [extent_of(loop) for loop in (*product.batch, product.row, product.column)]
     whole = " x ".join("?" if extent is None else str(extent) for extent in extents)
@@ -232,6 +270,6 @@ def _text(product: Product, shape: Shape) -> str:
     )
     own = shape.height * shape.width // threads
     return (
-        f'the product "{product.outermost.label}" of {whole} elements is computed in tiles of {shape.height} x '
+        f'the {_what(product)} "{product.outermost.label}" of {whole} elements is computed in tiles of {shape.height} x '
         f"{shape.width} by {threads} threads, {own} elements each"
     )

@@ -16,7 +16,8 @@
 
 That block also sets what the total starts from, and does what is done with it (nest-absorb): two kernels. How many blocks
 there are depends on extents alone, so that a result does not depend on the device. Up to `ONE_BLOCK` elements are reduced
-by one block. Loops that memory does not flatten give each block outer iterations, in turn.
+by one block. Loops that memory does not flatten give each block outer iterations, in turn; where the inner ones are too
+short for the threads, or the outer ones too few for the blocks, they are flattened by division.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from ....analysis.nest.values.trip_counts import extent_of
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import LANES, AccumulateOp, AllocOp, ForOp
 from ...nest.loops.absorb import absorb, why_not_absorb
+from ...nest.loops.flatten import flatten, why_not_flatten
 from ...nest.loops.normalise import add_unit_loop, remove_unit_loop, why_not_remove_unit_loop
 from ...nest.loops.split import split
 from ...nest.memory.sink_alloc import sink_alloc, why_not_sink_alloc
@@ -53,6 +55,9 @@ ONE_BLOCK = 1 << 14
 
 BLOCKS = 8
 """Blocks of a reduction for each multiprocessor: enough to fill a GPU, and partial results for one block."""
+
+FEWEST_BLOCKS = 32
+"""Iterations of the outermost loop below which there would be few blocks."""
 
 ROUNDS = 4
 """Accesses of a thread that are in flight at a time."""
@@ -79,18 +84,35 @@ def bind_whole_reduction(nest: ForOp, block: int, dependences: Dependences, gpu:
     return True
 
 
+def _long_inside(nest: ForOp, threads: int, fewest: int, steps: Steps) -> ForOp:
+    """Loops whose innermost one has iterations for the threads, and the outermost one for `fewest` blocks; the outermost."""
+    band = perfect_band(nest)
+    while len(band) > 1 and (_is_shorter(band[-1], threads) or _is_shorter(band[0], fewest)):
+        if why_not_flatten(*band[-2:]) is not None:
+            break
+        band[-2:] = [steps.do(flatten, *band[-2:])]
+    return band[0]
+
+
+def _is_shorter(loop: ForOp, count: int) -> bool:
+    extent = extent_of(loop)
+    return extent is not None and extent < count
+
+
 def _in_one_block(nest: ForOp, block: int, steps: Steps) -> None:
+    nest = _long_inside(nest, block, 1, steps)
     total, inner = iterations(nest) or ONE_BLOCK, perfect_band(nest)[-1]
     width, extent = _width(nest), extent_of(inner)
     while width > 1 and (extent is None or extent % width):
         width //= 2
     warps = power_below(min(2 * block, max(LANES, total // (width * ROUNDS))) // LANES)
+    warps = _warps_of(inner, warps, width)
     unit = steps.do(add_unit_loop, nest, name="block")
-    _take_in(unit, steps)
+    take_in(unit, steps)
     Rows([unit], Team(warps, 1, False, width), steps).run()
 
 
-def _take_in(unit: ForOp, steps: Steps) -> None:
+def take_in(unit: ForOp, steps: Steps) -> None:
     """Let the block that has the total also set what it starts from, and do what is done with it."""
     if why_not_absorb(unit) is not None:
         return
@@ -107,18 +129,29 @@ def _take_in(unit: ForOp, steps: Steps) -> None:
 
 def _in_blocks(most: int, nest: ForOp, block: int, steps: Steps) -> None:
     """Partial results by blocks, which go round, and their total by one block."""
+    nest = _long_inside(nest, block, FEWEST_BLOCKS, steps)
     warps, width, extent = max(1, block // LANES), _width(nest), extent_of(nest)
     outer = nest
     if len(perfect_band(nest)) == 1:
         chunk = warps * LANES * width * ROUNDS
         outer, _ = steps.do(split, nest, factor=chunk, tail="mask")
         extent = extent_of(outer)
+    else:
+        warps = _warps_of(perfect_band(nest)[-1], warps, width)
     blocks = most if extent is None else max(1, min(most, extent))
     parts, combine = steps.do(privatise, outer, parts=blocks, share="cyclic")
     if outer is not nest and why_not_remove_unit_loop(outer) is None:
         steps.do(remove_unit_loop, outer)
     Rows([parts], Team(warps, 1, False, width), steps).run()
     _in_one_block(combine, block, steps)
+
+
+def _warps_of(inner: ForOp, warps: int, width: int) -> int:
+    """How many of the warps have elements of the innermost loop."""
+    extent = extent_of(inner)
+    while extent is not None and warps > 1 and LANES * warps * width >= 2 * extent:
+        warps //= 2
+    return warps
 
 
 def _width(nest: ForOp) -> int:
@@ -141,4 +174,4 @@ def _width(nest: ForOp) -> int:
     return width
 
 
-__all__ = ["bind_whole_reduction"]
+__all__ = ["bind_whole_reduction", "take_in"]

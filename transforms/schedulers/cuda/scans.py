@@ -53,6 +53,7 @@ from ...nest.rewrite.steps import UNRECORDED, Steps
 from ...nest.rewrite.trials import trial
 from .grid import apart, grid_axes, make_perfect
 from .long_rows import FEW
+from .reductions import take_in
 
 THREADS = 128
 """Threads of a block; one of them adds up what is before the stretch of each."""
@@ -111,16 +112,25 @@ def share_long_scan(nest: ForOp, steps: Steps, is_carry: bool = False) -> list[F
     if _is_shorter(nest, 2 * chunk) or why_not_block_scan(nest, chunk) is not None:
         return []
     sums, carry, *others = steps.do(block_scan, nest, factor=chunk)
-    is_last = is_carry and extent_of(carry) is None
-    return [sums, *([] if is_last else _share_carry(carry, steps)), *others]
+    if is_carry and extent_of(carry) is None:
+        take_in(steps.do(add_unit_loop, carry), steps)
+        return [sums, *others]
+    return [sums, *_share_carry(carry, steps), *others]
 
 
 def _share_carry(carry: ForOp, steps: Steps) -> list[ForOp]:
-    """What is before each block, by the threads of one block, or in blocks again; few by one thread. What is to be bound."""
+    """What is before each block, by the threads of one block, or in blocks again; few by one thread. What is to be bound.
+
+    What it starts from is set there, too.
+    """
     extent = extent_of(carry)
-    if extent is None or extent > THREADS * LONGEST_STRETCH:
-        return share_long_scan(carry, steps, is_carry=True)
-    return [steps.do(add_unit_loop, carry)] if extent >= SHORTEST else []
+    if (extent is None or extent > THREADS * LONGEST_STRETCH) and (
+        nests := share_long_scan(carry, steps, is_carry=True)
+    ):
+        return nests
+    unit = steps.do(add_unit_loop, carry)
+    take_in(unit, steps)
+    return [unit] if extent is not None and extent >= SHORTEST else []
 
 
 def share_long_row_scans(band: list[ForOp], steps: Steps) -> list[ForOp]:

@@ -23,9 +23,9 @@ Before that, elementwise nests are made fewer (kernels.py): each nest is a kerne
 Sums of short columns and what is computed with them become one kernel (column_programs.py). Reductions of long ones and
 sums relative to their results are combined, part by part (long_columns.py).
 
-Products of matrices, convolutions and attention take the nests before and after them along: tiles of sums in
-registers (sum_tiles.py; with tensor cores cuda/tensor_cores.py). So do reductions over windows: pooling, and
-convolutions of separate channels (cuda/pooling.py).
+Products of matrices, reductions of other functions of two factors, convolutions and attention take the nests before and
+after them along: tiles of sums in registers (sum_tiles.py; with tensor cores cuda/tensor_cores.py). So do reductions over
+windows: pooling, and convolutions of separate channels (cuda/pooling.py).
 
 For each nest, the first of these that the primitives find legal:
 
@@ -293,8 +293,7 @@ def _independent_loop_outward(nest: ForOp, dependences: Dependences, steps: Step
 
 def _bind_diagonals(nest: Nest) -> bool:
     """Bind the elements of a diagonal, of which the host runs one after the other."""
-    along = share_diagonals(nest.nest, nest.steps)
-    return along is not None and _bind_parts([along], nest)
+    return _bind_parts(share_diagonals(nest.nest, nest.steps), nest)
 
 
 def _bind_inside_host_loop(nest: Nest) -> bool:
@@ -482,7 +481,7 @@ SUMS = (
     ),
     Strategy(
         "tiles of a product",
-        "products of matrices",
+        "products of matrices, and reductions of other functions of two factors",
         lambda nest: schedule_product(nest.nest, nest.gpu, nest.steps),
     ),
     Strategy(

@@ -9,6 +9,9 @@
         nest.for "i.i" %t = 0 to 256 bind "thread.x" {
           ... %a[%i, %d - %i] ... where it is an element of the sweep
 
+What is reduced meanwhile (`best = max(best, a[i, j])`, nest-raise-updates) has an element for each row, and these are
+combined when the sweep is done (nest-rfactor).
+
 The inner loop is skewed by the outer one, and is the outer one then: what follows from what lies on earlier diagonals. Where
 an element needs one before it in its row and one behind it in the row above (a sweep over nine points), the slope is 2. The
 primitives prove each step; the number of launches is that of the diagonals. After L. Lamport, "The parallel execution of DO
@@ -29,6 +32,7 @@ from ...nest.loops.reorder import reorder
 from ...nest.loops.skew import skew
 from ...nest.loops.widen import widen
 from ...nest.mapping.parallel import why_not_independent
+from ...nest.reductions.rfactor import reductions_of, rfactor
 from ...nest.rewrite.steps import UNRECORDED, Steps
 from ...nest.rewrite.trials import trial
 from .grid import FEW, is_known_to_host
@@ -38,17 +42,18 @@ SLOPES = ((2, 1), (4, 2), (1,), (2,))
 sweeps over neighbours to the left and above (1), over all neighbours (2), and for both again and again."""
 
 
-def share_diagonals(nest: ForOp, steps: Steps) -> ForOp | None:
-    """Let the host run the diagonals of a sweep; the loops along them, which are independent; None where there are none."""
+def share_diagonals(nest: ForOp, steps: Steps) -> list[ForOp]:
+    """Let the host run the diagonals of a sweep: the nests that are to be bound, that with the loops along diagonals, which
+    are independent, and those around it that begin and combine what is reduced meanwhile; none where there are none."""
     band = perfect_band(nest)
     for slopes in SLOPES:
         loops = band[: len(slopes) + 1]
         if len(loops) > len(slopes) and _is_worth_it(loops) and _are_independent(loops, slopes):
-            _skew(slopes, loops, steps)
+            nests = _skew(slopes, loops, steps)
             names = ", ".join(loop.label for loop in loops)
             remark(loops[-1], f'the sweep "{names}" is done by diagonals, a launch each')
-            return loops[0]
-    return None
+            return nests
+    return []
 
 
 def _is_worth_it(loops: Sequence[ForOp]) -> bool:
@@ -76,10 +81,14 @@ def _are_independent(loops: Sequence[ForOp], slopes: Sequence[int]) -> bool:
     return True
 
 
-def _skew(slopes: Sequence[int], loops: Sequence[ForOp], steps: Steps) -> None:
+def _skew(slopes: Sequence[int], loops: Sequence[ForOp], steps: Steps) -> list[ForOp]:
     *along, across = loops
     for loop, slope in zip(along, slopes, strict=True):
         steps.do(skew, loop, across, by=slope)
     steps.do(reorder, [across, *along])
     for loop in along:
         steps.do(widen, loop, across)
+    if len(along) > 1 or not reductions_of(along[0]):
+        return [along[0]]
+    start, combine = steps.do(rfactor, along[0])
+    return [start, along[0], combine]

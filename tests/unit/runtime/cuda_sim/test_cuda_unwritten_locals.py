@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from nestor.runtime.cuda_sim.faults import SimulatorFault
 from nestor.runtime.cuda_sim.module import SimModule
+from nestor.runtime.cuda_sim.unwritten_locals import filled_with_nan
 
 HEAD = 'extern "C" __global__ void __launch_bounds__(32) {}(const float *x, float *out, int n) {{\n'
 BODIES = {
@@ -45,6 +46,11 @@ BODIES = {
   // prog.py:5: y = x
   if (threadIdx.x < n) value = x[threadIdx.x];
   out[threadIdx.x] = value;  // here""",
+    "largest_from_nothing": """
+  float best;
+  if (n > 40) best = 0.0f;
+  for (int k = 0; k < n; ++k) best = best > x[k] || best != best ? best : x[k];
+  out[threadIdx.x] = best;""",
 }
 SOURCE = "\n".join(HEAD.format(name) + body + "\n}" for name, body in BODIES.items())
 
@@ -89,3 +95,23 @@ def test_what_is_used_too_early_is_reported(module, name, what):
     assert what in str(caught.value)
     if "prog.py" in BODIES[name]:
         assert "from prog.py:" in str(caught.value)
+
+
+def test_what_the_compiler_does_not_see_is_nan(module):
+    """The smallest number, or zero, would be no larger than what comes."""
+    assert np.isnan(run(module, "largest_from_nothing")).all()
+
+
+def test_a_text_is_filled_with_all_bits():
+    """Variables without a value; neither members of structures, nor parameters, nor shared memory."""
+    text = """struct pair {
+  float at;
+};
+  __shared__ float tile[4][2];
+  nt_vector<float, 4> sums[2];  // of k
+  unsigned int count;
+  const float t = x;
+  return t;"""
+    filled = text.replace("sums[2];", "sums[2]; __builtin_memset(&sums, 255, sizeof sums);")
+    filled = filled.replace("count;", "count; __builtin_memset(&count, 255, sizeof count);")
+    assert filled_with_nan(text) == filled

@@ -100,3 +100,55 @@ def test_the_inner_loop_is_multiply_adds_and_vectors_from_shared_memory():
     assert ptx.count("fma.rn.f32") == steps * 64
     assert ptx.count("ld.shared.v4.f32") == steps * 4 and "ld.shared.f32" not in ptx
     assert text.count("__syncthreads") == 2
+
+
+def squared_distances(x, y):
+    return ((x[:, None] - y[None]) ** 2).sum(-1)
+
+
+def largest_differences(x, y):
+    return np.abs(x[:, None] - y[None]).max(-1)
+
+
+def largest_smaller_ones(a, b):
+    return np.minimum(a[:, :, None], b[None, :, :]).max(1)
+
+
+def scaled_by_a_row(x, y):
+    return np.maximum(x[:, None] * y[None], y[:, :1]).min(-1)
+
+
+OF_TWO_FACTORS = (squared_distances, largest_differences, largest_smaller_ones, scaled_by_a_row)
+
+
+@pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
+@pytest.mark.parametrize("function", OF_TWO_FACTORS, ids=lambda f: f.__name__)
+def test_reductions_of_other_functions_have_the_tiles_of_products(function, dynamic):
+    """One kernel, whose threads have several sums each, of copies in shared memory that are under way a step ahead."""
+    shape = (70, 50) if function is largest_smaller_ones else (50, 70)
+    given = [nt.spec((40, 70), "f4"), nt.spec(shape, "f4")]
+    lowered = jit(function, target="cuda-sim", dynamic=dynamic).lower(*given)
+    text = lowered.as_text("cuda")
+    assert text.count("__global__") == 1
+    assert text.count("__shared__") == 2
+    assert "nt_wait_copies" in text
+    assert "sums[2]" in text or "sums[4]" in text or "sums[8]" in text
+
+
+@pytest.mark.parametrize("shape", [SHAPES[0], SHAPES[5], SMALL[1]], ids=lambda s: f"{s.height}x{s.width}")
+@pytest.mark.parametrize("k", [1, 16, 33])
+def test_the_largest_of_negative_terms_at_the_edges(shape, k):
+    """No element of the padding, which is zero, is among the terms; NaNs are found."""
+    m, n = shape.height + 1, shape.width + 3
+    rng = np.random.default_rng(k)
+    a, b = -1 - rng.random((m, k), "f4"), -1 - rng.random((k, n), "f4")
+    a[0, k - 1] = np.nan
+    got = compiled_with(shape, largest_smaller_ones, a, b)(a, b)
+    np.testing.assert_array_equal(got, largest_smaller_ones(a, b))
+
+
+def test_a_term_that_is_one_element_has_no_tile():
+    lowered = jit(lambda x, y: (x + y[:, None]).max(-1), target="cuda-sim").lower(
+        nt.spec((20, 30, 40), "f4"), nt.spec((20, 40), "f4")
+    )
+    assert "nt_wait_copies" not in lowered.as_text("cuda")

@@ -17,7 +17,7 @@ func.func @symbolic(%n: index, %x: memref<4xf32>, %y: memref<8xf32>, %c: memref<
 // -----
 
 func.func @two(%x: memref<4xf32>, %y: memref<8xf32>, %c: memref<8xf32>) {
-  // expected-error @below {{there is more than one sum of products, in any order}}
+  // expected-error @below {{there is more than one reduction, in any order}}
   nest.for "o" %o = 0 to 4 {
     nest.for "j" %j = 0 to 8 {
       %a = nest.load %x[%o] : memref<4xf32>
@@ -31,13 +31,15 @@ func.func @two(%x: memref<4xf32>, %y: memref<8xf32>, %c: memref<8xf32>) {
 
 // -----
 
-func.func @largest(%x: memref<4xf32>, %c: memref<8xf32>) {
-  // expected-error @below {{there is more than one sum of products, in any order}}
+func.func @in_order(%x: memref<4xf32>, %y: memref<8xf32>, %c: memref<8xf32>) {
+  // expected-error @below {{what is combined has a condition, an order, or a combiner without a name}}
   nest.for "o" %o = 0 to 4 {
-    // expected-note @below {{this is something else}}
     nest.for "j" %j = 0 to 8 {
       %a = nest.load %x[%o] : memref<4xf32>
-      nest.accumulate "c" maximum %a, %c[%j] : memref<8xf32>
+      %b = nest.load %y[%j] : memref<8xf32>
+      %p = arith.mulf %a, %b : f32
+      // expected-note @below {{here}}
+      nest.accumulate "c" add %p, %c[%j] order(sequential) : memref<8xf32>
     }
   }
   func.return
@@ -58,11 +60,11 @@ func.func @nothing(%x: memref<4xf32>) {
 // -----
 
 func.func @no_product(%x: memref<4xf32>, %c: memref<8xf32>) {
-  // expected-error @below {{what is added is not a product}}
+  // expected-error @below {{what is combined is computed of no two factors}}
   nest.for "o" %o = 0 to 4 {
     nest.for "j" %j = 0 to 8 {
       %a = nest.load %x[%o] : memref<4xf32>
-      // expected-note @below {{it is added here}}
+      // expected-note @below {{here}}
       nest.accumulate "c" add %a, %c[%j] : memref<8xf32>
     }
   }
@@ -72,7 +74,7 @@ func.func @no_product(%x: memref<4xf32>, %c: memref<8xf32>) {
 // -----
 
 func.func @same_everywhere(%x: memref<4xf32>, %y: memref<8xf32>, %c: memref<8xf32>) {
-  // expected-error @below {{a factor changes with none of the loops, or with all of them}}
+  // expected-error @below {{a term has 1 factors that change with some of the loops, not two}}
   nest.for "o" %o = 0 to 4 {
     nest.for "j" %j = 0 to 8 {
       %a = nest.load %x[%o] : memref<4xf32>
@@ -135,6 +137,66 @@ func.func @outside(%x: memref<8xf32>, %y: memref<8xf32>, %c: memref<8xf32>) {
         %b = nest.load %y[%j] : memref<8xf32>
         %p = arith.mulf %a, %b : f32
         nest.accumulate "c" add %p, %c[%j] where (%j < 8 - 3 * %i) : memref<8xf32>
+      }
+    }
+  }
+  func.return
+}
+
+// -----
+
+func.func @one_element(%x: memref<4x8xf32>, %y: memref<8xf32>, %c: memref<8xf32>) {
+  // expected-error @below {{an element changes with all of the loops that a term changes with}}
+  nest.for "o" %o = 0 to 4 {
+    nest.for "i" %i = 0 to 4 {
+      nest.for "j" %j = 0 to 8 {
+        // expected-note @below {{here}}
+        %a = nest.load %x[%i, %j] : memref<4x8xf32>
+        %b = nest.load %y[%j] : memref<8xf32>
+        %p = arith.mulf %a, %b : f32
+        nest.accumulate "c" add %p, %c[%j] : memref<8xf32>
+      }
+    }
+  }
+  func.return
+}
+
+// -----
+
+func.func @three(%x: memref<4x8xf32>, %y: memref<8x8xf32>, %z: memref<4x8xf32>, %c: memref<4x8xf32>) {
+  // expected-error @below {{a term has 3 factors that change with some of the loops, not two}}
+  nest.for "o" %o = 0 to 4 {
+    nest.for "i" %i = 0 to 4 {
+      nest.for "j" %j = 0 to 8 {
+        nest.for "k" %k = 0 to 8 {
+          %a = nest.load %x[%i, %k] : memref<4x8xf32>
+          %b = nest.load %y[%j, %k] : memref<8x8xf32>
+          %d = arith.subf %a, %b : f32
+          %e = nest.load %z[%i, %k] : memref<4x8xf32>
+          // expected-note @below {{here}}
+          %p = arith.mulf %d, %e : f32
+          nest.accumulate "c" add %p, %c[%i, %j] : memref<4x8xf32>
+        }
+      }
+    }
+  }
+  func.return
+}
+
+// -----
+
+func.func @divided_terms(%x: memref<4x8xi32>, %y: memref<8x8xi32>, %c: memref<4x8xi32>) {
+  // expected-error @below {{a division may be undefined where the sum has no term}}
+  nest.for "o" %o = 0 to 4 {
+    nest.for "i" %i = 0 to 4 {
+      nest.for "j" %j = 0 to 8 {
+        nest.for "k" %k = 0 to 8 {
+          %a = nest.load %x[%i, %k] : memref<4x8xi32>
+          %b = nest.load %y[%j, %k] : memref<8x8xi32>
+          // expected-note @below {{here}}
+          %d = arith.divsi %a, %b : i32
+          nest.accumulate "c" add %d, %c[%i, %j] : memref<4x8xi32>
+        }
       }
     }
   }

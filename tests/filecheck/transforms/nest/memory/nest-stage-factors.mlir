@@ -1,4 +1,4 @@
-// The two factors of a sum's terms are copied first, with zeros where there are no terms, and the sum needs no domain there.
+// The two factors of a reduction's terms are copied first, with zeros where there are no terms, and the sum needs no domain there.
 // RUN: opt-tool %s -p 'nest-stage-factors{loop=o}' --split-input-file | filecheck %s
 // RUN: opt-tool %s -p 'nest-stage-factors{loop=o narrow=true}' --split-input-file | filecheck %s --check-prefix=NARROW
 
@@ -78,6 +78,91 @@ func.func @computed(%x: memref<4x5xi32>, %y: memref<6x4xi64>, %c: memref<3x6xi64
           %b = nest.load %y[%j, %k] : memref<6x4xi64>
           %p = arith.muli %w, %b : i64
           nest.accumulate "c" add %p, %c[%i, %j] : memref<3x6xi64>
+        }
+      }
+    }
+  }
+  func.return
+}
+
+// -----
+
+// Powers of differences: a term of zeros is zero, so that the sum needs no domain.
+// CHECK-LABEL: @distances
+// CHECK: nest.store "x_element" {{%\S+}}, {{%\S+}}[] where (4 * [[O:%\S+]] + {{%\S+}} < %n)
+// CHECK: nest.store "y_element" {{%\S+}}, {{%\S+}}[] where (4 * [[O]] + {{%\S+}} < %n)
+// CHECK: [[G:%\S+]] = nest.load %x_tile
+// CHECK-NEXT: [[H:%\S+]] = nest.load %y_tile
+// CHECK-NEXT: [[D:%\S+]] = arith.subf [[G]], [[H]]
+// CHECK-NEXT: [[P:%\S+]] = arith.mulf [[D]], [[D]]
+// CHECK-NEXT: nest.accumulate "c" add [[P]], %c{{\[.*\]}} : memref<8x6xf32>
+func.func @distances(%x: memref<8x?xf32> {nest.dims = [8, "n"]}, %y: memref<6x?xf32> {nest.dims = [6, "n"]}, %c: memref<8x6xf32>) {
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %x, %c1 : memref<8x?xf32>
+  nest.for "o" %o = 0 to %n ceildiv 4 {
+    nest.for "i" %i = 0 to 8 {
+      nest.for "j" %j = 0 to 6 {
+        nest.for "k" %k = 0 to 4 {
+          %a = nest.load %x[%i, 4 * %o + %k] : memref<8x?xf32>
+          %b = nest.load %y[%j, 4 * %o + %k] : memref<6x?xf32>
+          %d = arith.subf %a, %b : f32
+          %p = arith.mulf %d, %d : f32
+          nest.accumulate "c" add %p, %c[%i, %j] where (4 * %o + %k < %n) : memref<8x6xf32>
+        }
+      }
+    }
+  }
+  func.return
+}
+
+// -----
+
+// The largest of zeros and what is negative would be zero: the domain stays.
+// CHECK-LABEL: @largest
+// CHECK: nest.store "x_element"
+// CHECK: [[P:%\S+]] = arith.minimumf
+// CHECK-NEXT: nest.accumulate "c" maximum [[P]], %c{{\[.*\]}} where (4 * {{%\S+}} + {{%\S+}} < %n)
+func.func @largest(%x: memref<8x?xf32> {nest.dims = [8, "n"]}, %y: memref<6x?xf32> {nest.dims = [6, "n"]}, %c: memref<8x6xf32>) {
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %x, %c1 : memref<8x?xf32>
+  nest.for "o" %o = 0 to %n ceildiv 4 {
+    nest.for "i" %i = 0 to 8 {
+      nest.for "j" %j = 0 to 6 {
+        nest.for "k" %k = 0 to 4 {
+          %a = nest.load %x[%i, 4 * %o + %k] : memref<8x?xf32>
+          %b = nest.load %y[%j, 4 * %o + %k] : memref<6x?xf32>
+          %p = arith.minimumf %a, %b : f32
+          nest.accumulate "c" maximum %p, %c[%i, %j] where (4 * %o + %k < %n) : memref<8x6xf32>
+        }
+      }
+    }
+  }
+  func.return
+}
+
+// -----
+
+// A weight is no factor, and is loaded where it is used: the constraint that says where it ends stays, although terms of
+// zeros are zero.
+// CHECK-LABEL: @weighted
+// CHECK: nest.store "y_element"
+// CHECK: [[D:%\S+]] = arith.subi
+// CHECK-NEXT: [[W:%\S+]] = nest.load %w[4 * {{%\S+}} + {{%\S+}}]
+// CHECK-NEXT: [[P:%\S+]] = arith.muli [[D]], [[W]]
+// CHECK-NEXT: nest.accumulate "c" add [[P]], %c{{\[.*\]}} where (4 * {{%\S+}} + {{%\S+}} < %n)
+func.func @weighted(%x: memref<8x?xi32> {nest.dims = [8, "n"]}, %y: memref<6x?xi32> {nest.dims = [6, "n"]}, %w: memref<?xi32> {nest.dims = ["n"]}, %c: memref<8x6xi32>) {
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %x, %c1 : memref<8x?xi32>
+  nest.for "o" %o = 0 to %n ceildiv 4 {
+    nest.for "i" %i = 0 to 8 {
+      nest.for "j" %j = 0 to 6 {
+        nest.for "k" %k = 0 to 4 {
+          %a = nest.load %x[%i, 4 * %o + %k] : memref<8x?xi32>
+          %b = nest.load %y[%j, 4 * %o + %k] : memref<6x?xi32>
+          %d = arith.subi %a, %b : i32
+          %e = nest.load %w[4 * %o + %k] : memref<?xi32>
+          %p = arith.muli %d, %e : i32
+          nest.accumulate "c" add %p, %c[%i, %j] where (4 * %o + %k < %n) : memref<8x6xi32>
         }
       }
     }

@@ -103,3 +103,28 @@ func.func @row_above(%a: memref<100x100xf32>) {
   }
   func.return
 }
+
+// -----
+
+// The largest element is looked for meanwhile: of each row, and of the rows when the sweep is done.
+// CHECK-LABEL: @largest
+// CHECK:       [[L:%\S+]] = nest.alloc "best_lanes" : memref<99xi32>
+// CHECK:       nest.store "best" {{%\S+}}, [[L]]
+// CHECK:       nest.for "j" {{%\S+}} = 2 to 199 {
+// CHECK:         bind "thread.x" {
+// CHECK:           nest.store "a"
+// CHECK:           nest.accumulate "best" maxsi {{%\S+}}, [[L]]
+// CHECK:       nest.load [[L]]
+// CHECK:       nest.accumulate "best" maxsi
+func.func @largest(%a: memref<100x100xi32>, %best: memref<i32>) {
+  nest.for "i" %i = 1 to 100 {
+    nest.for "j" %j = 1 to 100 {
+      %u = nest.load %a[%i - 1, %j] : memref<100x100xi32>
+      %l = nest.load %a[%i, %j - 1] : memref<100x100xi32>
+      %s = arith.addi %u, %l : i32
+      nest.store "a" %s, %a[%i, %j] : memref<100x100xi32>
+      nest.accumulate "best" maxsi %s, %best[] : memref<i32>
+    }
+  }
+  func.return
+}
