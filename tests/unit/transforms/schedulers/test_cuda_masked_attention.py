@@ -1,4 +1,4 @@
-"""Attention with masks that leave whole tiles of keys out: these are skipped, and what is left of them is what NumPy leaves."""
+"""Attention with masks that leave whole tiles of keys out: these are skipped, and what is left is what NumPy leaves."""
 
 from __future__ import annotations
 
@@ -53,7 +53,9 @@ def loops(function, given):
     return re.findall(r"for \(int \w+_o(?:_tail)? = (.*?)\+\+\)", text)
 
 
-@pytest.mark.parametrize("function", [causal, window, anticausal, pytest.param(lower, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "function", [causal, window, anticausal, pytest.param(lower, marks=pytest.mark.slow)]
+)
 def test_tiles_that_a_mask_leaves_out_are_skipped(function):
     """Three tiles of rows, four of keys, the last of both in part; some rows of the window have no key."""
     given = arguments(140, 200)
@@ -77,7 +79,9 @@ def test_scores_that_are_no_numbers_where_the_mask_is_false_do_not_count():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sizes", [(64, 64, 64), (1, 70, 32), (200, 65, 96), (70, 300, 128), (300, 40, 48)], ids=str)
+@pytest.mark.parametrize(
+    "sizes", [(64, 64, 64), (1, 70, 32), (200, 65, 96), (70, 300, 128), (300, 40, 48)], ids=str
+)
 def test_sizes(sizes):
     for function in (causal, window):
         check(function, arguments(*sizes, batch=(2, 1)))
