@@ -121,7 +121,7 @@ Where a row or a column is longer than what a block keeps, of f32:
 | layer norm, 4 x 100000 | sums and squares of parts, all parts, the result | 3 | 1.40 |
 | softmax, 4 x 100000 | maxima of parts and exponentials less these, all parts, the result | 3 | 1.50 |
 
-Attention, `softmax(q @ k.T * scale + bias) @ v`, is one kernel; its scores are in shared memory or, of 16 bits, in registers:
+Attention, `softmax(q @ k.T * scale + bias) @ v`, is one kernel. Scores are in shared memory or, of 16 bits, in registers:
 
 | of | what is done |
 |---|---|
