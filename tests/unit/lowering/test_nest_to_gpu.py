@@ -246,7 +246,9 @@ func.func @flat(%x: memref<?xf32> {nest.dims = ["n"]}, %y: memref<?x?xf32> {nest
 )
 def test_what_is_computed_of_unknown_extents_fits_32_bits(bound, index, where, extra, expected):
     """Extents, and their products, are as large as a buffer of them allows; divided and compared is what fits, too."""
-    text = FLAT.replace("BOUND", bound).replace("INDEX", index).replace("EXTRA", extra).replace("WHERE", where)
+    text = (
+        FLAT.replace("BOUND", bound).replace("INDEX", index).replace("EXTRA", extra).replace("WHERE", where)
+    )
     assert width(lowered(text, 32)) == expected
 
 
