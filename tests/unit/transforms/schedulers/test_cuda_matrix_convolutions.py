@@ -45,6 +45,23 @@ def test_one_kernel_multiplies_by_tensor_cores(name):
     assert text.count("__global__") == (1 if case.groups == 1 else 2)
 
 
+PIECES = {
+    "windows that divide a step": PLAIN,
+    "channels that end in a step": replace(PLAIN, channels=19, kind="bfloat16"),
+    "all terms in a step, of pixels that are apart": replace(PLAIN, channels=3, stride=(2, 2)),
+    "rows of windows": replace(PLAIN, channels=9, window=(5, 5), space=(7, 11)),
+    "extents known at run time": replace(PLAIN, dynamic="image", space=(10, 21), channels=5),
+}
+
+
+@pytest.mark.one_of(3)
+@pytest.mark.parametrize("name", PIECES)
+def test_lanes_copy_pixels_and_store_their_terms_together(name):
+    text = check(PIECES[name], 7, ORDERS[len(name) % 3 :][:1])
+    assert re.search(r"nt_store\(\s*&\w*_tile\[[^;]*_tile_piece\);", text)
+    assert "_tile_piece[u] = nt_float_to" not in text, "elements are moved as they are in memory"
+
+
 def test_asynchronous_copies_write_the_border():
     """A copy of 16 bytes has a source of none of them there."""
     text = check(CASES["channels last"], 4)
@@ -143,5 +160,4 @@ def test_large_tiles_stay_in_registers(name):
     )
     for arch in ("sm_80", "sm_90", "sm_100"):
         (kernel,) = nvrtc.compile_cubin(text, arch).kernels
-        assert kernel.spill_stores <= (32 if case.layout == "NCHW" else 0), arch
-        assert kernel.registers <= 192, arch
+        assert kernel.spill_stores == 0, arch
