@@ -44,10 +44,11 @@ from ...nest.rewrite.trials import trial
 from ..patterns.contractions import Contraction, contraction_in
 from ..patterns.products import Product
 from ..patterns.tiles import pattern_in
-from .contractions import as_product, nest_of
+from .contractions import FlatProduct, as_product, nest_of
 from .image_tiles import IN_FLIGHT, ContractionTiling, ImageTiling, pixel_parts
+from .split_terms import SplitTile, do_in_parts
 from .sum_tiles import SumTile, make_perfect, neighbours_of, parts
-from .tensor_cores import SIZES, STAGES, STEPS, Tiles, narrow_factor, tiles_for
+from .tensor_cores import SIZES, STAGES, STEPS, Tiles, narrow_factor, ways_of
 
 SQUARE = next(tiles for tiles in reversed(SIZES) if tiles.rows == tiles.columns)
 """The smallest tile whose copies are shared out evenly among its threads, whatever a step has."""
@@ -123,9 +124,7 @@ def _tile(nest: ForOp, form: Form, gpu: Gpu, steps: Steps, way: Way) -> Accumula
     flat = as_product(nest, partial(_in_steps, form), steps, way.with_uses)
     outermost = nest_of(flat.sums)
     product = Product(flat.batch, flat.rows[-1], flat.column, flat.terms[0], flat.sums, [], [], outermost)
-    tiles = SQUARE if way.is_square else tiles_for(product, gpu)
-    if flat.depth is not None and sums_of_lane(tiles) > MOST_SUMS:
-        tiles = next(one for one in SIZES if sums_of_lane(one) <= MOST_SUMS)
+    tiles, count = _choice(flat, product, form, gpu, way)
     row_parts, column_parts = tiles.parts
     is_flat = len(flat.rows) == 1
     of_rows = [parts(row_parts)] if is_flat else list(pixel_parts(row_parts))
@@ -135,8 +134,26 @@ def _tile(nest: ForOp, form: Form, gpu: Gpu, steps: Steps, way: Way) -> Accumula
     stages = _stages(tiles, flat.terms[-1 if flat.depth is not None else -2], flat.depth, form)
     tile = SumTile(flat.sums, flat.batch, tiled, flat.terms, flat.depth, stages=stages)
     start, tile.uses = neighbours_of(tile)
+    if count > 1:
+        how = SplitTile(parts(row_parts), parts(column_parts), flat.depth or 1, count, stages)
+        around = ([] if start is None else [start]), (tile.uses if way.with_uses else [])
+        do_in_parts(product, flat.terms, how, around, steps, ContractionTiling)
+        return flat.sums
     (ContractionTiling if is_flat else ImageTiling)(tile, start, steps).run()
     return flat.sums
+
+
+def _choice(flat: FlatProduct, product: Product, form: Form, gpu: Gpu, way: Way) -> tuple[Tiles, int]:
+    """The tile, and in how many parts the terms are: many of these where a result is small (a gradient by weights)."""
+    extents = [extent_of(loop) for loop in flat.terms]
+    terms = None if None in extents or len(flat.rows) > 1 else prod(n or 0 for n in extents)
+    found = ways_of(product, terms, form, gpu)
+    if way.is_square:
+        return next(((tiles, count) for tiles, count in found if tiles is SQUARE), (SQUARE, 1))
+    if flat.depth is None:
+        return found[0]
+    few = ((tiles, count) for tiles, count in found if sums_of_lane(tiles) <= MOST_SUMS)
+    return next(few, (next(one for one in SIZES if sums_of_lane(one) <= MOST_SUMS), 1))
 
 
 def sums_of_lane(tiles: Tiles) -> int:

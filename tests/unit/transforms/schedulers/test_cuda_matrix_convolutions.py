@@ -88,6 +88,38 @@ def test_gradients_by_image_and_by_weights_are_products_of_tensor_cores():
         assert sum("nt_mma_m16n8k" in kernel for kernel in kernels) >= 2, "neither of them is left to threads"
 
 
+LONG = replace(PLAIN, batch=5, channels=5, outputs=9, space=(23, 24), has_bias=False)
+IN_PARTS = {
+    "channels first": LONG,
+    "odd extents": replace(LONG, space=(21, 19), kind="bfloat16"),
+    "pixels 16 bytes at a time": replace(
+        LONG, batch=12, outputs=32, channels=8, padding=NONE, space=(18, 34)
+    ),
+    "tf32, strides": replace(LONG, kind="tf32", stride=(2, 1), space=(31, 25)),
+    "groups": replace(LONG, groups=2),
+}
+
+
+@pytest.mark.one_of(3)
+@pytest.mark.parametrize("name", IN_PARTS)
+def test_the_terms_of_a_gradient_by_weights_are_shared_out_among_blocks(name):
+    """The result is small and its sums are long: blocks along a third axis have a part of the terms each."""
+    text = check_gradients(IN_PARTS[name], 1, ORDERS[len(name) % 3])
+    parts = re.findall(r": 1 x \d+ x (\d+) blocks [^\n]*\n(?://[^\n]*\n)*[^{]*\b\w+_add(?:_1)?\(", text)
+    assert any(int(count) >= 16 for count in parts)
+
+
+def test_parts_of_a_gradient_are_added_up_in_order():
+    """The same bits, in whatever order blocks and threads run."""
+    forward, (x, w, bias) = LONG.program(), LONG.operands(2)
+
+    def loss(w, x, bias):
+        return np.sum(forward(x, w, bias))
+
+    results = [nt.jit(nt.grad(loss), target=target, **LONG.options())(w, x, bias) for target in ORDERS]
+    assert all(np.array_equal(results[0].view("u2"), other.view("u2")) for other in results[1:])
+
+
 @pytest.mark.parametrize("kind", ["f2", "tf32"])
 def test_one_compiled_function_takes_images_of_all_extents(kind):
     def convolution(x, w):
