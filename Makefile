@@ -76,7 +76,7 @@ test-gpu: ## the programs of the GPU schedules on the GPU of this machine, again
 	@$(GPU_PYTHON) -m nestor.tools.test_environment --gpu
 	NESTOR_TEST_GPU=1 $(GPU_PYTHON) -m pytest tests/programs/test_gpu_programs.py -k gpu_of_this_machine
 
-bench-gpu: ## IoU, rows, sums, transposes, products on the GPU of this machine, into benchmarks/results; ROWS=..., DRY=1
+bench-gpu: ## IoU, rows, sums, products, convolutions, attention, training on the GPU of this machine, into benchmarks/results; ROWS=..., DRY=1
 	$(GPU_PYTHON) -m benchmarks.gpu $(if $(ROWS),--rows $(ROWS)) $(if $(DRY),--dry-run)
 
 bench-gpu-static: $(VENV)/installed ## kernels as machine code, without a GPU, into benchmarks/results/gpu-static.md; ROWS=f16,softmax

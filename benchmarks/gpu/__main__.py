@@ -1,8 +1,8 @@
 """`python -m benchmarks.gpu`: Nestor's GPU programs, a kernel by hand, torch and torch.compile on the GPU of this machine.
 
-Every row is checked against NumPy in float64 first. Results go to benchmarks/results/gpu-<device>.{json,md}. Nothing is
-fetched: a peer that is not installed is said and left out. `--dry-run` runs the same rows at small sizes in the CUDA
-simulator and checks them; it times nothing and needs no GPU.
+Every row is checked against NumPy in float64 first. Results go to benchmarks/results/gpu-<device>.{json,md}, and a roofline
+beside them where matplotlib is installed. Nothing is fetched: a peer that is not installed is said and left out. `--dry-run`
+runs the same rows at small sizes in the CUDA simulator and checks them; it times nothing and needs no GPU.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
-MINUTES = 10.0
+MINUTES = 15.0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -126,6 +126,7 @@ def _run(rows: Sequence[Any], options: argparse.Namespace) -> int:
         _write(record, options.results, report)  # what there is, should the run be ended
     record["minutes"] = (time.monotonic() - started) / 60
     _write(record, options.results, report)
+    _draw(record, options.results, report)
     print(report.markdown(record))
     lost = [row["name"] for row in record["rows"] if "nestor" not in row["seconds"]]
     if lost:
@@ -138,6 +139,20 @@ def _write(record: dict[str, Any], folder: Path, report: Any) -> None:
     name = f"gpu-{report.slug(record['device'])}"
     (folder / f"{name}.json").write_text(json.dumps(record, indent=1) + "\n")
     (folder / f"{name}.md").write_text(report.markdown(record))
+
+
+def _draw(record: dict[str, Any], folder: Path, report: Any) -> None:
+    """The roofline, where matplotlib is installed and a row counts its operations."""
+    if importlib.util.find_spec("matplotlib") is None:
+        print("bench-gpu: no picture: pip install matplotlib", file=sys.stderr)
+        return
+    from .picture import roofline
+
+    figure = roofline(record)
+    if figure is not None:
+        figure.savefig(
+            folder / f"gpu-{report.slug(record['device'])}-roofline.png", dpi=110, bbox_inches="tight"
+        )
 
 
 if __name__ == "__main__":

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
+import nestor as nt
 import numpy as np
 from nestor import nn
+
+from . import references
 
 Arrays = list[Any]
 
@@ -36,18 +40,30 @@ class Row:
     operations: Callable[[Sequence[tuple[int, ...]]], float] | None = None
     positive: bool = False
     by_hand: str = ""
+    indices: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+    """Arguments that are indices, of int64, and below what each is: at the sizes of the table, and small."""
+    reference: Callable[..., Any] | None = None
+    """The same in NumPy of float64, where the program is not plain NumPy: it asks for gradients."""
 
     def arguments(self, small: bool) -> list[np.ndarray]:
         """The arguments, the same at every call."""
         rng = np.random.default_rng(0)
         make = rng.random if self.positive else rng.standard_normal
         dtype = dtype_of(self.dtype)
-        arrays = [make(shape, dtype=np.float32) for shape in (self.small if small else self.shapes)]
-        return [array if array.dtype == dtype else array.astype(dtype) for array in arrays]
+        found = []
+        for k, shape in enumerate(self.small if small else self.shapes):
+            if k in self.indices:
+                found.append(rng.integers(0, self.indices[k][small], shape))
+                continue
+            array = make(shape, dtype=np.float32)
+            found.append(array if array.dtype == dtype else array.astype(dtype))
+        return found
 
     def expected(self, arguments: Arrays) -> Any:
         """The results, or those of the sample, in float64."""
-        return self.program(*[np.asarray(a).astype(np.float64) for a in self.sample(arguments)])
+        sample = [np.asarray(a) for a in self.sample(arguments)]
+        wide = [a if k in self.indices else a.astype(np.float64) for k, a in enumerate(sample)]
+        return (self.reference or self.program)(*wide)
 
 
 def dtype_of(name: str) -> np.dtype:
@@ -153,6 +169,102 @@ def _torch_lstm(torch, _):
     return program
 
 
+def conv(x, w):
+    return nn.conv2d(x, w, padding=1)
+
+
+def conv_gradients(x, w, cotangent):
+    return nt.grad(lambda x, w: np.sum(nn.conv2d(x, w, padding=1) * cotangent), (0, 1))(x, w)
+
+
+def _torch_conv_gradients(torch, F):
+    def program(x, w, cotangent):
+        by_x = torch.nn.grad.conv2d_input(x.shape, w, cotangent, padding=1)
+        return by_x, torch.nn.grad.conv2d_weight(x, w.shape, cotangent, padding=1)
+
+    return program
+
+
+def causal_attention(q, k, v):
+    positions = np.arange(q.shape[2])
+    return nn.attention(q, k, v, positions[:, None] >= positions)
+
+
+def attention_gradients(q, k, v, cotangent):
+    return nt.grad(lambda q, k, v: np.sum(nn.attention(q, k, v) * cotangent), (0, 1, 2))(q, k, v)
+
+
+def _torch_attention_gradients(torch, F):
+    def program(q, k, v, cotangent):
+        given = [a.detach().requires_grad_() for a in (q, k, v)]
+        return torch.autograd.grad(F.scaled_dot_product_attention(*given), given, cotangent)
+
+    return program
+
+
+def batch_norm_of_images(x, weight, bias):
+    mean = np.mean(x, axis=(0, 2, 3), keepdims=True)
+    centred = x - mean
+    scale = weight.reshape(1, -1, 1, 1) / np.sqrt(
+        np.mean(centred * centred, axis=(0, 2, 3), keepdims=True) + 1e-5
+    )
+    return centred * scale + bias.reshape(1, -1, 1, 1)
+
+
+def running_sums_of_rows(x):
+    return np.cumsum(x, axis=1)
+
+
+def running_sum(x):
+    return np.cumsum(x)
+
+
+def scatter(y, at, values):
+    y = y.copy()
+    np.add.at(y, at, values)
+    return y
+
+
+def embedding(table, at):
+    return table[at]
+
+
+def stencil(x):
+    y = x.copy()
+    y[1:-1, 1:-1] = 0.25 * (x[:-2, 1:-1] + x[2:, 1:-1] + x[1:-1, :-2] + x[1:-1, 2:])
+    return y
+
+
+def _torch_stencil(torch, _):
+    def program(x):
+        y = x.clone()
+        y[1:-1, 1:-1] = 0.25 * (x[:-2, 1:-1] + x[2:, 1:-1] + x[1:-1, :-2] + x[1:-1, 2:])
+        return y
+
+    return program
+
+
+def training_step(x, wanted, w, b, u, c):
+    def loss(w, b, u, c):
+        hidden = np.maximum(x @ w + b, 0)
+        error = hidden @ u + c - wanted
+        return np.mean(error * error)
+
+    gradients = nt.grad(loss, (0, 1, 2, 3))(w, b, u, c)
+    return tuple(p - 0.1 * g for p, g in zip((w, b, u, c), gradients, strict=True))
+
+
+def _torch_training_step(torch, _):
+    def program(x, wanted, *parameters):
+        given = [p.detach().requires_grad_() for p in parameters]
+        w, b, u, c = given
+        error = torch.relu(x @ w + b) @ u + c - wanted
+        gradients = torch.autograd.grad((error * error).mean(), given)
+        return tuple(p.detach() - 0.1 * g for p, g in zip(given, gradients, strict=True))
+
+    return program
+
+
 def plus_one(x):
     return x + 1
 
@@ -172,12 +284,24 @@ def _lstm_operations(shapes: Sequence[tuple[int, ...]]) -> float:
     return 2.0 * batch * (inputs + n) * 4 * n
 
 
-def _matmul(name: str, title: str, n: int, dtype: str, tolerance: float) -> Row:
+def _conv_operations(shapes: Sequence[tuple[int, ...]]) -> float:
+    (batch, channels, *space), (outputs, _, *window) = shapes[:2]
+    return 2.0 * batch * channels * outputs * prod(space) * prod(window)
+
+
+def _training_operations(shapes: Sequence[tuple[int, ...]]) -> float:
+    """Two products there, and of their four gradients the three by parameters and hidden values."""
+    (batch, inputs), (_, outputs), (_, hidden) = shapes[:3]
+    return 2.0 * batch * hidden * (2 * inputs + 3 * outputs)
+
+
+def _matmul(name: str, title: str, sizes: tuple[int, int, int], dtype: str, tolerance: float) -> Row:
+    m, k, n = sizes
     return Row(
         name,
         title,
         matmul,
-        [(n, n)] * 2,
+        [(m, k), (k, n)],
         [(37, 29), (29, 41)],
         lambda torch, F: torch.matmul,
         dtype=dtype,
@@ -245,9 +369,13 @@ ROWS = {
             "whole-sum", "sum of 64M", whole_sum, [(1 << 26,)], [(70001,)],
             lambda torch, F: torch.sum, tolerance=1e-4, positive=True,
         ),
-        _matmul("matmul-f32", "matmul, 4096, float32", 4096, "float32", 1e-4),
-        _matmul("matmul-f16", "matmul, 4096, float16", 4096, "float16", 1e-2),
-        _matmul("matmul-bf16", "matmul, 4096, bfloat16", 4096, "bfloat16", 4e-2),
+        _matmul("matmul-f32", "matmul, 4096, float32", (4096,) * 3, "float32", 1e-4),
+        _matmul("matmul-f16", "matmul, 4096, float16", (4096,) * 3, "float16", 1e-2),
+        _matmul("matmul-bf16", "matmul, 4096, bfloat16", (4096,) * 3, "bfloat16", 4e-2),
+        _matmul("matmul-f16-8192", "matmul, 8192, float16", (8192,) * 3, "float16", 1e-2),
+        _matmul("matmul-f16-odd", "matmul, 4097 x 4099 x 4095, float16", (4097, 4099, 4095), "float16", 1e-2),
+        _matmul("matmul-f32-odd", "matmul, 1000 x 777 x 333, float32", (1000, 777, 333), "float32", 1e-4),
+        _matmul("matmul-f16-few-rows", "matmul, 8 x 4096 x 4096, float16", (8, 4096, 4096), "float16", 1e-2),
         Row(
             "attention", "attention, 4 x 16 heads, 1024 x 64", attention,
             [(4, 16, 1024, 64)] * 3, [(1, 2, 17, 8)] * 3,
@@ -259,6 +387,67 @@ ROWS = {
             [(4, 16, 1024, 64)] * 3, [(1, 2, 17, 16)] * 3,
             lambda torch, F: F.scaled_dot_product_attention, dtype="float16", tolerance=1e-2,
             sample=lambda a: [x[:1, :1] for x in a], pick=lambda r: r[:1, :1], operations=_attention_operations,
+        ),
+        Row(
+            "attention-causal", "causal attention, 4 x 16 heads, 1024 x 64, float16", causal_attention,
+            [(4, 16, 1024, 64)] * 3, [(1, 2, 17, 16)] * 3,
+            lambda torch, F: lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True),
+            dtype="float16", tolerance=1e-2, sample=lambda a: [x[:1, :1] for x in a], pick=lambda r: r[:1, :1],
+            operations=_attention_operations,
+        ),
+        Row(
+            "attention-gradients", "gradients of attention, 4 x 16 heads, 1024 x 64", attention_gradients,
+            [(4, 16, 1024, 64)] * 4, [(1, 2, 17, 8)] * 4, _torch_attention_gradients, tolerance=1e-4,
+            sample=lambda a: [x[:1, :1] for x in a], pick=lambda r: r[:1, :1],
+            operations=lambda shapes: 3.5 * _attention_operations(shapes), reference=references.attention_gradients,
+        ),
+        Row(
+            "conv", "convolution 3 x 3, 32 x 64 x 56 x 56", conv,
+            [(32, 64, 56, 56), (64, 64, 3, 3)], [(2, 3, 9, 11), (5, 3, 3, 3)],
+            lambda torch, F: lambda x, w: F.conv2d(x, w, padding=1), tolerance=1e-4, operations=_conv_operations,
+            sample=lambda a: [a[0][:2], a[1]], pick=lambda r: r[:2],
+        ),
+        Row(
+            "conv-f16", "convolution 3 x 3, 32 x 64 x 56 x 56, float16", conv,
+            [(32, 64, 56, 56), (64, 64, 3, 3)], [(2, 16, 9, 11), (9, 16, 3, 3)],
+            lambda torch, F: lambda x, w: F.conv2d(x, w, padding=1), dtype="float16", tolerance=1e-2,
+            operations=_conv_operations, sample=lambda a: [a[0][:2], a[1]], pick=lambda r: r[:2],
+        ),
+        Row(
+            "conv-gradients", "gradients of the convolution, 8 x 64 x 56 x 56, float16", conv_gradients,
+            [(8, 64, 56, 56), (64, 64, 3, 3), (8, 64, 56, 56)], [(2, 8, 9, 11), (9, 8, 3, 3), (2, 9, 9, 11)],
+            _torch_conv_gradients, dtype="float16", tolerance=1e-2, reference=references.conv_gradients,
+            operations=lambda shapes: 2 * _conv_operations(shapes),
+        ),
+        Row(
+            "batch-norm-images", "batch norm, training, 32 x 256 x 56 x 56", batch_norm_of_images,
+            [(32, 256, 56, 56), (256,), (256,)], [(3, 5, 7, 9), (5,), (5,)],
+            lambda torch, F: lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True),
+        ),
+        Row(
+            "running-sums", "running sums of rows, 4096 x 4096", running_sums_of_rows, [(4096, 4096)], [(5, 301)],
+            lambda torch, F: lambda x: torch.cumsum(x, 1), tolerance=1e-4, positive=True,
+        ),
+        Row(
+            "running-sum", "running sum of 16M", running_sum, [(1 << 24,)], [(5003,)],
+            lambda torch, F: lambda x: torch.cumsum(x, 0), tolerance=1e-4, positive=True,
+        ),
+        Row(
+            "scatter", "np.add.at, 4M values to 1M places", scatter,
+            [(1 << 20,), (1 << 22,), (1 << 22,)], [(37,), (301,), (301,)],
+            lambda torch, F: lambda y, at, v: y.index_add(0, at, v), tolerance=1e-4, indices={1: (1 << 20, 37)},
+        ),
+        Row(
+            "embedding", "rows of an embedding, 32768 of 50000 x 512", embedding,
+            [(50000, 512), (32768,)], [(41, 13), (67,)], lambda torch, F: lambda table, at: F.embedding(at, table),
+            indices={1: (50000, 41)},
+        ),
+        Row("stencil", "5-point stencil, 8192 x 8192", stencil, [(8192, 8192)], [(37, 41)], _torch_stencil),
+        Row(
+            "training-step", "training step of two layers, batch 4096, 1024 to 4096 to 1024", training_step,
+            [(4096, 1024), (4096, 1024), (1024, 4096), (4096,), (4096, 1024), (1024,)],
+            [(9, 7), (9, 5), (7, 11), (11,), (11, 5), (5,)], _torch_training_step, tolerance=1e-4,
+            operations=_training_operations, reference=references.training_step,
         ),
         Row(
             "lstm-step", "LSTM step, batch 64, 512 wide", lstm_step,

@@ -143,8 +143,9 @@ Made by `make bench-gpu-static` (`python -m benchmarks.gpu_static`), without a G
 A row is a kernel; three figures are those of sm_80, sm_90 and sm_100. **16 B**: share of the accesses to global
 memory that are of 16 bytes. **Instructions**: for each HMMA (a product of a tensor core), FFMA (multiply-add), FMNMX
 (the larger one of two) or access to global memory, in the loop that has most of these, or in all of the kernel, for
-arrays that begin at multiples of 16 bytes. **LDSM**: passes over shared memory of `ldmatrix` for each HMMA. Spills
-and shared memory are bytes; what the launch gives is not counted.
+arrays that begin at multiples of 16 bytes; a loop inside of that one, which the compiler has not unrolled, is counted
+once. **LDSM**: passes over shared memory of `ldmatrix` for each HMMA. Spills and shared memory are bytes; what the
+launch gives is not counted.
 tests/unit/repository/test_gpu_static.py holds the figures as upper bounds (blocks and threads exactly).
 
 | program | kernel | blocks | threads | 16 B | instructions | LDSM | registers | spills | shared |

@@ -47,6 +47,10 @@ def conv(x, w):
     return nn.conv2d(x, w, padding=1)
 
 
+def conv_by_weights(w, x, g):
+    return nt.grad(lambda w: np.sum(nn.conv2d(x, w, padding=1) * g))(w)
+
+
 def attention(q, k, v):
     return nn.attention(q, k, v)
 
@@ -150,6 +154,11 @@ OTHERS = (
     ),
     Row("conv f32 8 x 64 x 56 x 56, 3 x 3", conv, ("float32 8 64 56 56", "float32 64 64 3 3")),
     Row("conv f16 8 x 64 x 56 x 56, 3 x 3", conv, ("float16 8 64 56 56", "float16 64 64 3 3")),
+    Row(
+        "conv f16 8 x 64 x 56 x 56, by weights",
+        conv_by_weights,
+        ("float16 64 64 3 3", "float16 8 64 56 56", "float16 8 64 56 56"),
+    ),
     Row("attention f32 4 x 16 x 1024 x 64", attention, ("float32 4 16 1024 64",) * 3),
     Row("attention f16 4 x 16 x 1024 x 64", attention, ("float16 4 16 1024 64",) * 3),
     Row("attention f16 causal 4 x 16 x 1024 x 64", causal, ("float16 4 16 1024 64",) * 3),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from math import prod
 
@@ -30,8 +30,9 @@ from ...dialects.ext import nvgpu
 from ...dialects.ext.vector import ExtractStridedSliceOp, FromElementsOp
 from ..abi.error_codes import ERROR_CODES, FACTS, RAISED
 from ..abi.kernel_signature import KernelParameter, KernelSignature
-from .expressions import cast, float_to_memory, plain, signed_operand
+from .expressions import cast, float_from_memory, float_to_memory, plain, signed_operand
 from .integer import multiply_extended, opposite
+from .kept_bits import is_kept_as_bits, passes_bits_on
 from .lines import LINE_LIMIT
 from .matrices import MatrixPrinter, is_fragment
 from .names import loop_name, name_of
@@ -204,7 +205,7 @@ class KernelPrinter(WarpPrinter, MatrixPrinter, PairPrinter, SharedPrinter):
         b = self._buffers[op.memref]
         self._comment(op)
         if is_short_float(b.type.element_type) and not b.as_float:
-            value = self._bits(op, value)
+            value = self._bits(op.value, value)
         if op.memref in self._undeclared:
             self._undeclared.remove(op.memref)
             self._line(f"{self._private_type(b)} {place.text} = {value.text};")
@@ -214,12 +215,12 @@ class KernelPrinter(WarpPrinter, MatrixPrinter, PairPrinter, SharedPrinter):
             return
         self._line(f"{place.text} = {value.text};")
 
-    def _bits(self, op: memref.StoreOp, value: CExpr) -> CExpr:
+    def _bits(self, value: SSAValue, expr: CExpr) -> CExpr:
         """The 16 bits that memory holds of a float."""
-        constant, element = op.value.owner, self._buffers[op.memref].type.element_type
+        constant = value.owner
         if isinstance(constant, arith.ConstantOp) and isinstance(constant.value, FloatAttr):
-            return CExpr(str(short_float_bits(element, constant.value.value.data)), is_literal=True)
-        return float_to_memory(self, element, value)
+            return CExpr(str(short_float_bits(value.type, constant.value.value.data)), is_literal=True)
+        return float_to_memory(self, value.type, expr)
 
     def _private_type(self, buffer: Buffer) -> str:
         """The type of the elements of a thread's memory."""
@@ -256,7 +257,7 @@ class KernelPrinter(WarpPrinter, MatrixPrinter, PairPrinter, SharedPrinter):
         name = self._names.fresh(op.memref.name_hint or ("shared" if shared else "local"))
         if isinstance(op, memref.AllocaOp) and isinstance(type.element_type, VectorType):
             return self.fragment_buffer(op, type, name)
-        as_float = not shared and not _passes_bits_on(op)
+        as_float = not shared and not passes_bits_on(op)
         self._buffers[op.memref] = Buffer(name, type, None, as_float, True)
         if shared:
             return self.declare_shared(self.shared_memory, op.memref, name)
@@ -335,38 +336,48 @@ class KernelPrinter(WarpPrinter, MatrixPrinter, PairPrinter, SharedPrinter):
         names = [self._variable(result, op) for result in op.results]
         self._flush_region_writes(op)
         self._comment(op)
+        bits = {name for name, result in zip(names, op.results, strict=True) if is_kept_as_bits(result)}
         self._open(f"if ({condition.text}) {{")
-        self._branch(op.true_region.block, names)
+        self._branch(op.true_region.block, names, bits)
         other = op.false_region.block if op.false_region.blocks else None
         if other is not None and (names or not isinstance(other.first_op, scf.YieldOp)):
             self._close("} else {")
             self._depth += 1
             self._names.open()
-            self._branch(other, names)
+            self._branch(other, names, bits)
         self._close()
 
     def _variable(self, value: SSAValue, op: Operation) -> str:
         """Declare a variable that the branches of `op` will assign."""
         name = self._names.fresh(name_of(self, value))
         self._comment(op)
+        if is_kept_as_bits(value):
+            self._line(f"{self.types.memory(value.type, op)} {name};")
+            self._values[value] = float_from_memory(self, value.type, CExpr(name))
+            return name
         self._line(f"{self.types.scalar(value.type, op)} {name};")
         self._values[value] = CExpr(name)
         return name
 
-    def _branch(self, block: Block, names: list[str]) -> None:
+    def _branch(self, block: Block, names: list[str], bits: Collection[str] = ()) -> None:
         self._block(block)
         if names:
             assert block.last_op is not None
-            self._assign(names, list(block.last_op.operands))
+            self._assign(names, list(block.last_op.operands), bits)
 
-    def _assign(self, names: list[str], values: list[SSAValue]) -> None:
-        """Assign all at once: what a later assignment still reads is saved before it is overwritten."""
+    def _assign(self, names: list[str], values: list[SSAValue], bits: Collection[str] = ()) -> None:
+        """Assign all at once: what a later assignment still reads is saved before it is overwritten.
+
+        Variables in `bits` hold those of a 16-bit float.
+        """
         for k, name in enumerate(names):
             for later in values[k + 1 :]:
                 if name in self._values[later].variables and self._values[values[k]].text != name:
                     self._save(later)
         for name, value in zip(names, values, strict=True):
             expr = signed_operand(self, value)
+            if name in bits:
+                expr = self._bits(value, expr)
             if expr.text == name:
                 continue
             if isinstance(value.owner, Operation):
@@ -536,37 +547,6 @@ def _first_use_stores(op: memref.AllocaOp | memref.AllocOp) -> bool:
             return False
         following = following.true_region.block.first_op
     return False
-
-
-def _passes_bits_on(op: memref.AllocaOp | memref.AllocOp) -> bool:
-    """Whether a thread's 16-bit floats come from memory, or are constants, and go to memory: no arithmetic sees them."""
-    type = op.memref.type
-    assert isinstance(type, MemRefType)
-    if not is_short_float(type.element_type):
-        return False
-    for use in op.memref.uses:
-        user = use.operation
-        if isinstance(user, memref.StoreOp) and user.memref is op.memref:
-            if not _is_constant(user.value) and not _is_of_memory(user.value.owner):
-                return False
-        elif isinstance(user, memref.LoadOp):
-            stores = [of.operation for of in user.res.uses]
-            if not all(isinstance(s, memref.StoreOp) and _is_of_memory(s) for s in stores):
-                return False
-        else:
-            return False
-    return True
-
-
-def _is_constant(value: SSAValue) -> bool:
-    return isinstance(value.owner, arith.ConstantOp)
-
-
-def _is_of_memory(op: Operation | Block) -> bool:
-    """Whether it loads or stores what is no thread's own."""
-    if not isinstance(op, memref.LoadOp | memref.StoreOp):
-        return False
-    return not isinstance(op.memref.owner, memref.AllocaOp) or is_shared(op.memref.type)
 
 
 def _carry_names(sources: Sequence[SSAValue], targets: Sequence[SSAValue]) -> None:

@@ -165,9 +165,15 @@ static __device__ float nt_round_half(float value) {
 static __device__ float nt_bf16_to_float(unsigned short bits) { return __int_as_float(bits << 16); }""",
     "nt_float_to_bf16": """\
 static __device__ unsigned short nt_float_to_bf16(float value) {  // to nearest, ties to even
+#if __CUDA_ARCH__ >= 800
+  unsigned short bits;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+  return bits;
+#else
   const unsigned bits = (unsigned)__float_as_int(value);
   if (value != value) return (unsigned short)(bits >> 16 | 0x40u);
   return (unsigned short)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+#endif
 }""",
     "nt_double_to_bf16": """\
 static __device__ unsigned short nt_double_to_bf16(double value) {  // odd rounding first

@@ -6,7 +6,8 @@ memref.store %none, %s[] : memref<f32, 5 : i64>        a register set to what le
 %2 = arith.maximumf %1, %total : f32                   ... and then updated once: it is the total
 memref.store %2, %s[] : memref<f32, 5 : i64>
 
-A condition that another one implies is left out, branches that follow each other on one condition are one, a register
+A condition that another one implies is left out, a choice between a value and a constant is made once where the value is
+that constant on the other branch already, branches that follow each other on one condition are one, a register
 is made in the loop or branch that sets it before all else and alone uses it, an array of a thread before its first use.
 """
 
@@ -37,6 +38,8 @@ def tidy(block: Block) -> None:
     for op in list(block.walk()):
         if isinstance(op, arith.AndIOp):
             _implied(op)
+    for register in _registers(block.walk()):
+        _chosen_twice(register)
     for op in list(block.walk()):
         if op.parent is not None and isinstance(op, scf.IfOp):
             _with_next_branches(op)
@@ -105,6 +108,65 @@ def _set_to_constant(register: memref.AllocaOp) -> None:
     for op in (*loads, stores[0], register):
         op.detach()
         op.erase()
+
+
+def _chosen_twice(register: memref.AllocaOp) -> None:
+    """Let a register be what a branch gives it, where that is its first value, a constant, whenever the branch is not run.
+
+    %x = scf.if %t { ... } else { scf.yield %zero }
+    memref.store %zero, %r[]
+    scf.if %t { memref.store %x, %r[] }          what is loaded is %x
+    """
+    stores = [use.operation for use in register.memref.uses if isinstance(use.operation, memref.StoreOp)]
+    if len(stores) != 2 or stores[0].parent is stores[1].parent:
+        return
+    first, second = stores if isinstance(stores[0].value.owner, arith.ConstantOp) else reversed(stores)
+    branch, chosen = second.parent_op(), second.value.owner
+    if not isinstance(branch, scf.IfOp) or not isinstance(chosen, scf.IfOp):
+        return
+    if not _is_same(chosen.cond, branch.cond):
+        return
+    if branch.parent is not first.parent or not first.is_before_in_block(branch):
+        return
+    if branch.results or second.parent is not branch.true_region.block or _does_something(branch, second):
+        return
+    other = chosen.false_region.block.last_op
+    assert other is not None
+    otherwise = other.operands[second.value.index].owner  # pyright: ignore[reportAttributeAccessIssue]
+    constant = first.value.owner
+    if not isinstance(constant, arith.ConstantOp) or not isinstance(otherwise, arith.ConstantOp):
+        return
+    loads = [use.operation for use in register.memref.uses if use.operation not in stores]
+    if constant.value != otherwise.value or not all(_comes_after(op, branch) for op in loads):
+        return
+    for load in loads:
+        load.results[0].replace_all_uses_with(second.value)
+    for op in (*loads, branch, first, register):
+        op.detach()
+        op.erase()
+
+
+def _is_same(one: SSAValue, other: SSAValue) -> bool:
+    """Whether two values are one, or are computed alike from the same values."""
+    if one is other:
+        return True
+    first, second = one.owner, other.owner
+    if (
+        not isinstance(first, Operation)
+        or not isinstance(second, Operation)
+        or type(first) is not type(second)
+    ):
+        return False
+    if first.regions or not first.has_trait(Pure) or first.properties != second.properties:
+        return False
+    pairs = zip(first.operands, second.operands, strict=True)
+    return one.type == other.type and len(first.results) == 1 and all(_is_same(a, b) for a, b in pairs)
+
+
+def _does_something(branch: scf.IfOp, store: Operation) -> bool:
+    """Whether a branch does more than a store."""
+    inside = [op for op in branch.walk() if op is not branch and op is not store]
+    return any(not isinstance(op, scf.YieldOp) for op in inside)
 
 
 def _comes_after(op: Operation, store: Operation) -> bool:

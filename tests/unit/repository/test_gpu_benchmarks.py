@@ -14,13 +14,13 @@ from benchmarks.gpu import __main__ as bench
 from benchmarks.gpu import measure, report
 from benchmarks.gpu.rows import ROWS
 
-BY_DEFAULT = "iou-10m,softmax,launch"
+BY_DEFAULT = "iou-10m,softmax,launch,conv-gradients,embedding"
 
 
 def test_the_dry_run_is_right(capsys):
     assert bench.main(["--dry-run", "--rows", BY_DEFAULT]) == 0
     printed = capsys.readouterr().out
-    assert printed.count("right, error") == 3
+    assert printed.count("right, error") == 5
     assert "0 not right; nothing was timed" in printed
 
 
@@ -63,6 +63,49 @@ def small_rows(monkeypatch):
     for name, row in ROWS.items():
         monkeypatch.setitem(ROWS, name, dataclasses.replace(row, shapes=row.small))
     return cupy
+
+
+def test_formulas_of_gradients_are_those_of_differences():
+    """The references are no gradients of Nestor's: here they are compared with differences of the function."""
+    rng = np.random.default_rng(3)
+    for name in ("conv-gradients", "attention-gradients"):
+        row = ROWS[name]
+        arrays = [rng.standard_normal(shape) for shape in row.small]
+        forward = {"conv-gradients": ROWS["conv"], "attention-gradients": ROWS["attention"]}[name].program
+        *given, cotangent = arrays
+        for k, by in enumerate(row.reference(*arrays)):
+            way = rng.standard_normal(given[k].shape)
+            moved = [[*given[:k], given[k] + step * way, *given[k + 1 :]] for step in (1e-5, -1e-5)]
+            ahead, behind = (np.sum(forward(*operands) * cotangent) for operands in moved)
+            assert np.isclose((ahead - behind) / 2e-5, np.sum(by * way), rtol=1e-6)
+
+
+def test_a_training_step_goes_down():
+    row = ROWS["training-step"]
+    x, wanted, *parameters = (np.random.default_rng(4).standard_normal(shape) for shape in row.small)
+
+    def loss(w, b, u, c):
+        return np.mean((np.maximum(x @ w + b, 0) @ u + c - wanted) ** 2)
+
+    stepped = row.reference(x, wanted, *parameters)
+    for k, after in enumerate(stepped):
+        way = np.random.default_rng(k).standard_normal(after.shape)
+        moved = [[*parameters[:k], parameters[k] + s * way, *parameters[k + 1 :]] for s in (1e-6, -1e-6)]
+        difference = (loss(*moved[0]) - loss(*moved[1])) / 2e-6
+        assert np.isclose(difference, np.sum((parameters[k] - after) / 0.1 * way), rtol=1e-5)
+
+
+def test_a_run_of_products_is_drawn(small_rows, tmp_path):
+    pytest.importorskip("matplotlib", reason="it comes with the bench extra")
+    assert bench.main(["--rows", "matmul-f32-odd,launch", "--results", str(tmp_path)]) == 0
+    assert (tmp_path / "gpu-stand-in-1-tests-roofline.png").stat().st_size > 1000
+
+
+def test_without_matplotlib_there_is_no_picture(small_rows, tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert bench.main(["--rows", "launch", "--results", str(tmp_path)]) == 0
+    assert "no picture: pip install matplotlib" in capsys.readouterr().err
+    assert not list(tmp_path.glob("*.png"))
 
 
 def test_a_run(small_rows, tmp_path, capsys):

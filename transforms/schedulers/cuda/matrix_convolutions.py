@@ -13,7 +13,9 @@ Rows, columns and terms are each made one loop (nest-flatten): what is contiguou
 an index is a quotient or a remainder. The image is read through such indices where a step of the product is copied to
 shared memory, so no matrix of windows is ever made (an implicit product). Neighbours of an image with the channels last
 are 16 bytes of channels, with zeros where these end in a step. Where channels lie apart, all of the terms are one
-loop, so that 3 channels of 3 x 3 are one step of 27 terms, and the weights are contiguous along it.
+loop, so that 3 channels of 3 x 3 are one step of 27 terms, and the weights are contiguous along it. Elements of 16 bits
+are then copied by lanes for pixels beside each other, each all terms of its pixel: a step is whole windows (16 channels of
+3 x 3), where in them a term is, is constant, and 8 terms are stored together.
 
 After J. Chetlur et al., "cuDNN: efficient primitives for deep learning" (2014), and the implicit GEMM of CUTLASS.
 """
@@ -22,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from math import lcm, prod
 from typing import NamedTuple
 
 from xdsl.dialects import arith
@@ -41,10 +44,11 @@ from ...nest.rewrite.trials import trial
 from ..patterns.contractions import Contraction, contraction_in
 from ..patterns.products import Product
 from ..patterns.tiles import pattern_in
-from .contractions import as_product, nest_of
-from .image_tiles import ContractionTiling, ImageTiling, pixel_parts
+from .contractions import FlatProduct, as_product, nest_of
+from .image_tiles import IN_FLIGHT, ContractionTiling, ImageTiling, pixel_parts
+from .split_terms import SplitTile, do_in_parts
 from .sum_tiles import SumTile, make_perfect, neighbours_of, parts
-from .tensor_cores import SIZES, STAGES, STEPS, Tiles, narrow_factor, tiles_for
+from .tensor_cores import SIZES, STAGES, STEPS, Tiles, narrow_factor, ways_of
 
 SQUARE = next(tiles for tiles in reversed(SIZES) if tiles.rows == tiles.columns)
 """The smallest tile whose copies are shared out evenly among its threads, whatever a step has."""
@@ -52,6 +56,10 @@ SQUARE = next(tiles for tiles in reversed(SIZES) if tiles.rows == tiles.columns)
 
 MOST_SUMS = 64
 """Maximum number of sums of a lane where factors are copied element by element: their indices take registers, too."""
+
+
+MOST_OF_STEP, LEAST_OF_STEP = 384, 128
+"""Bytes of the terms of a step, in a row, where factors are copied element by element."""
 
 
 class Way(NamedTuple):
@@ -116,9 +124,7 @@ def _tile(nest: ForOp, form: Form, gpu: Gpu, steps: Steps, way: Way) -> Accumula
     flat = as_product(nest, partial(_in_steps, form), steps, way.with_uses)
     outermost = nest_of(flat.sums)
     product = Product(flat.batch, flat.rows[-1], flat.column, flat.terms[0], flat.sums, [], [], outermost)
-    tiles = SQUARE if way.is_square else tiles_for(product, gpu)
-    if flat.depth is not None and sums_of_lane(tiles) > MOST_SUMS:
-        tiles = next(one for one in SIZES if sums_of_lane(one) <= MOST_SUMS)
+    tiles, count = _choice(flat, product, form, gpu, way)
     row_parts, column_parts = tiles.parts
     is_flat = len(flat.rows) == 1
     of_rows = [parts(row_parts)] if is_flat else list(pixel_parts(row_parts))
@@ -128,8 +134,26 @@ def _tile(nest: ForOp, form: Form, gpu: Gpu, steps: Steps, way: Way) -> Accumula
     stages = _stages(tiles, flat.terms[-1 if flat.depth is not None else -2], flat.depth, form)
     tile = SumTile(flat.sums, flat.batch, tiled, flat.terms, flat.depth, stages=stages)
     start, tile.uses = neighbours_of(tile)
+    if count > 1:
+        how = SplitTile(parts(row_parts), parts(column_parts), flat.depth or 1, count, stages)
+        around = ([] if start is None else [start]), (tile.uses if way.with_uses else [])
+        do_in_parts(product, flat.terms, how, around, steps, ContractionTiling)
+        return flat.sums
     (ContractionTiling if is_flat else ImageTiling)(tile, start, steps).run()
     return flat.sums
+
+
+def _choice(flat: FlatProduct, product: Product, form: Form, gpu: Gpu, way: Way) -> tuple[Tiles, int]:
+    """The tile, and in how many parts the terms are: many of these where a result is small (a gradient by weights)."""
+    extents = [extent_of(loop) for loop in flat.terms]
+    terms = None if None in extents or len(flat.rows) > 1 else prod(n or 0 for n in extents)
+    found = ways_of(product, terms, form, gpu)
+    if way.is_square:
+        return next(((tiles, count) for tiles, count in found if tiles is SQUARE), (SQUARE, 1))
+    if flat.depth is None:
+        return found[0]
+    few = ((tiles, count) for tiles, count in found if sums_of_lane(tiles) <= MOST_SUMS)
+    return next(few, (next(one for one in SIZES if sums_of_lane(one) <= MOST_SUMS), 1))
 
 
 def sums_of_lane(tiles: Tiles) -> int:
@@ -156,7 +180,7 @@ def _in_steps(
     last = next((loop for loop in found.terms if _is_in_vectors(found, loop, form)), None)
     if last is None:
         steps.do(reorder, [*loops, *found.terms])
-        return found.terms, depth
+        return found.terms, _depth([extent_of(loop) for loop in found.terms], form)
     count = extent_of(last)
     assert count is not None
     if _padded(count, form.terms) < _padded(count, depth):
@@ -166,6 +190,31 @@ def _in_steps(
     terms = [*(loop for loop in found.terms if loop is not last), outer, inner]
     steps.do(reorder, [*loops, *terms])
     return terms, None
+
+
+def _depth(extents: Sequence[int | None], form: Form) -> int:
+    """How many terms a step has, of loops over so many: all, or whole windows, so that a term's place in one is constant.
+
+    Else whole rows of windows; what is copied while threads continue has an instruction or two.
+
+    >>> from xdsl.dialects.builtin import f16
+    >>> half = form_of(f16)
+    >>> [_depth(extents, half) for extents in ([64, 3, 3], [3, 7, 7], [None, 2, 2], [64, 7, 7], [None])]
+    [144, 160, 64, 112, 64]
+    """
+    if form.bits >= IN_FLIGHT:
+        return STEPS * form.terms
+    most, least = (size // (form.bits // 8) for size in (MOST_OF_STEP, LEAST_OF_STEP))
+    inner, depth = 1, form.terms
+    for extent in reversed(extents):
+        if extent is None:
+            break
+        inner *= extent
+        if inner <= most and extents[0] is not None and inner == prod(n or 0 for n in extents):
+            return _padded(inner, form.terms)
+        if lcm(inner, form.terms) <= most:
+            depth = lcm(inner, form.terms)
+    return depth * max(1, least // depth)
 
 
 def _is_in_vectors(found: Contraction, loop: ForOp, form: Form) -> bool:

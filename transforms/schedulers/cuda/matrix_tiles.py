@@ -219,7 +219,7 @@ class MatrixTiling(Tiling):
     def _width(self, buffer: AllocOp, copy: ForOp) -> int:
         """How many elements are copied at a time: 16 bytes of them, 8 or 4, as rows in memory begin at multiples of that."""
         _, column, load = self._loops_of_copy(buffer, copy)
-        form = _form_in(buffer)
+        form = form_in(buffer)
         if pattern_in(load, load.memref, column) != UNIT:
             return 1
         widths = (form.contiguous // n for n in (1, 2, 4))
@@ -229,11 +229,11 @@ class MatrixTiling(Tiling):
         """The loop over rows of the tile, the one along them, and what is copied."""
         term, other = loops_in(copy)
         load = next(op for op in copy.walk() if isinstance(op, LoadOp) and len(op.indices))
-        is_along = _form_in(buffer).bits == 16 and pattern_in(load, load.memref, other) == UNIT
+        is_along = form_in(buffer).bits == 16 and pattern_in(load, load.memref, other) == UNIT
         return (term, other, load) if is_along else (other, term, load)
 
     def _share_copy(self, buffer: AllocOp, copy: ForOp) -> None:
-        steps, size = self.steps, _form_in(buffer).contiguous
+        steps, size = self.steps, form_in(buffer).contiguous
         row, column, load = self._loops_of_copy(buffer, copy)
         length = column.constant_trip_count() or size
         rotated = rotation(loops_in(copy), row, length, size)
@@ -308,7 +308,8 @@ def rotation(loops: Sequence[ForOp], row: ForOp, length: int, size: int) -> str:
     return f"d0 d1 -> {i} {first}{size}*(({j}/{size}+{i}/{8 // group})%{group})+{j}%{size}"
 
 
-def _form_in(buffer: AllocOp) -> Form:
+def form_in(buffer: AllocOp) -> Form:
+    """The instruction that multiplies what is in a buffer."""
     assert isinstance(buffer.memref.type, MemRefType)
     form = form_of(buffer.memref.type.element_type)
     assert form is not None

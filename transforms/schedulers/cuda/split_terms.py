@@ -16,6 +16,7 @@ The parts are added up in order, and how many there are depends on extents alone
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -81,31 +82,51 @@ def _run(
 ) -> None:
     """The steps; `others` are the nest that sets the result, if `is_set`, and those that use it."""
     product = sum_of_products_in(perfect_band(nest))
-    count = None if product is None else product.term.constant_trip_count()
-    if product is None or count is None:
-        raise fail(nest, "the product has no constant number of terms")
+    if product is None:
+        raise fail(nest, "it is no product")
+    split_at = 1 if is_set else 0
+    do_in_parts(product, [product.term], how, (others[:split_at], others[split_at:]), steps, tiling)
+
+
+def do_in_parts(
+    product: Product,
+    terms: Sequence[ForOp],
+    how: SplitTile,
+    around: tuple[Sequence[ForOp], Sequence[ForOp]],
+    steps: Steps,
+    tiling: type[Tiling] = Tiling,
+) -> None:
+    """Do a product in tiles and in parts of its terms. Raises what a step refuses.
+
+    The first of `terms` is shared out; where there are more, the last one is a step. `around` are the nests that set the
+    result, and those that use it.
+    """
+    first, *steps_of = terms
+    count = first.constant_trip_count()
+    if count is None:
+        raise fail(product.outermost, "the product has no constant number of terms")
     own = [*product.batch, product.row, product.column]
-    size = how.depth * -(-count // (how.parts * how.depth))
-    terms, inner = steps.do(split, product.term, factor=size, tail="perfect" if count % size == 0 else "mask")
-    steps.do(reorder, [terms, *own, inner])
-    share, combine = steps.do(privatise, terms, parts=-(-count // size), share="cyclic")
-    steps.do(remove_unit_loop, terms)
+    unit = 1 if steps_of else how.depth
+    size = unit * -(-count // (how.parts * unit))
+    shared, inner = steps.do(split, first, factor=size, tail="perfect" if count % size == 0 else "mask")
+    steps.do(reorder, [shared, *own, inner, *steps_of])
+    share, combine = steps.do(privatise, shared, parts=-(-count // size), share="cyclic")
+    steps.do(remove_unit_loop, shared)
     _, part = steps.do(distribute, share)
     tile = SumTile(
         product.sums,
         [part, *product.batch],
         [(product.row, how.rows), (product.column, how.columns)],
-        [inner],
-        how.depth,
+        [inner, *steps_of],
+        None if steps_of else how.depth,
         stages=how.stages,
     )
-    first, _ = neighbours_of(tile)
-    split_at = 1 if is_set else 0
-    _combine(combine, others[:split_at], others[split_at:], steps)
-    tiling(tile, first, steps).run()
+    start, _ = neighbours_of(tile)
+    _combine(combine, *around, steps)
+    tiling(tile, start, steps).run()
 
 
-def _combine(combine: ForOp, before: tuple[ForOp, ...], after: tuple[ForOp, ...], steps: Steps) -> None:
+def _combine(combine: ForOp, before: Sequence[ForOp], after: Sequence[ForOp], steps: Steps) -> None:
     """A thread adds up the parts of an element, and does what is done with it."""
     result = next(op.memrefs[0] for op in combine.walk() if isinstance(op, AccumulateOp))
     _, *band = perfect_band(combine)
@@ -130,4 +151,4 @@ def _keep_total(result: SSAValue, element: ForOp, steps: Steps) -> None:
     steps.attempt(cache_write, result, element, space="local", name=f"{buffer_name(result)}_total")
 
 
-__all__ = ["SplitTile", "tile_parts"]
+__all__ = ["SplitTile", "do_in_parts", "tile_parts"]

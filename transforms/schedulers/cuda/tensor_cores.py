@@ -293,17 +293,16 @@ def _moves_along_rows(load: LoadOp, loop: ForOp) -> bool:
     return len(load.indices) > 1 and pattern_in(load, load.memref, loop) == UNIT
 
 
-def tiles_for(product: Product, gpu: Gpu) -> Tiles:
-    """The tiles of the least time, of a product whose terms are not split."""
-    rows, columns, others = _extents(product)
-    return min(candidates(rows, columns), key=lambda tiles: time_of(tiles, rows, columns, others, gpu))
-
-
 def ways(product: Product, form: Form, gpu: Gpu) -> list[tuple[Tiles, int]]:
     """Tiles, and into how many parts the terms go, the way of the least time first."""
-    rows, columns, others = _extents(product)
     terms = extent_of(product.term)
-    known = [extent_of(loop) for loop in (product.row, product.column, product.term, *product.batch)]
+    return ways_of(product, terms, form, gpu)
+
+
+def ways_of(product: Product, terms: int | None, form: Form, gpu: Gpu) -> list[tuple[Tiles, int]]:
+    """Tiles, and into how many parts so many terms go, the way of the least time first."""
+    rows, columns, others = _extents(product)
+    known = [terms, *(extent_of(loop) for loop in (product.row, product.column, *product.batch))]
     found: list[tuple[float, int, Tiles, int]] = []
     for place, tiles in enumerate(candidates(rows, columns)):
         depth = tiles.steps * form.terms

@@ -3,6 +3,8 @@
 
 // CHECK: static __device__ float nt_half_to_float(unsigned short bits) {
 // CHECK: static __device__ float nt_round_half(float value)
+// CHECK: #if __CUDA_ARCH__ >= 800
+// CHECK: cvt.rn.bf16.f32
 // CHECK-NOT: nt_double_to_half
 // CHECK: short_floats(unsigned short *x, unsigned short *y, short n) {
 // CHECK: const float s = nt_round_half(x_i * x_i);

@@ -119,3 +119,45 @@ func.func @between(%a: f32, %b: f32, %y: memref<64xf32> {nest.role = "out"}, %z:
   }
   func.return
 }
+
+// What is loaded is zero beyond an edge already, and is not chosen again; it is moved as 16 bits.
+// CHECK-LABEL: chosen_once_kernel(
+// CHECK:      unsigned short [[A:.*]];
+// CHECK-NEXT: if (i >= 3 && i < 103) {
+// CHECK-NEXT:   [[A]] = x[i - 3];
+// CHECK-NEXT: } else {
+// CHECK-NEXT:   [[A]] = 0;
+// CHECK-NEXT: }
+// CHECK-NEXT: y[i] = [[A]];
+func.func @chosen_once(%x: memref<100xf16>, %y: memref<128xf16> {nest.role = "out"}) {
+  %other = arith.constant 0.0 : f16
+  nest.for "i" %i = 0 to 128 bind "thread.x" {
+    %0 = nest.load %x[%i - 3] : memref<100xf16>
+    %element = nest.alloc "element" : memref<f16, 5>
+    nest.store %other, %element[] : memref<f16, 5>
+    nest.store %0, %element[] where (%i >= 3, %i < 103) : memref<f16, 5>
+    %e = nest.load %element[] : memref<f16, 5>
+    nest.store %e, %y[%i] : memref<128xf16>
+  }
+  func.return
+}
+
+// Another constant, also the other zero: it is chosen where the edge is.
+// CHECK-LABEL: chosen_twice_kernel(
+// CHECK:      unsigned short element = 32768;
+// CHECK-NEXT: if (i >= 3 && i < 103) {
+// CHECK-NEXT:   element = {{.*}};
+// CHECK-NEXT: }
+// CHECK-NEXT: y[i] = element;
+func.func @chosen_twice(%x: memref<100xf16>, %y: memref<128xf16> {nest.role = "out"}) {
+  %other = arith.constant -0.0 : f16
+  nest.for "i" %i = 0 to 128 bind "thread.x" {
+    %0 = nest.load %x[%i - 3] : memref<100xf16>
+    %element = nest.alloc "element" : memref<f16, 5>
+    nest.store %other, %element[] : memref<f16, 5>
+    nest.store %0, %element[] where (%i >= 3, %i < 103) : memref<f16, 5>
+    %e = nest.load %element[] : memref<f16, 5>
+    nest.store %e, %y[%i] : memref<128xf16>
+  }
+  func.return
+}

@@ -45,6 +45,23 @@ def test_one_kernel_multiplies_by_tensor_cores(name):
     assert text.count("__global__") == (1 if case.groups == 1 else 2)
 
 
+PIECES = {
+    "windows that divide a step": PLAIN,
+    "channels that end in a step": replace(PLAIN, channels=19, kind="bfloat16"),
+    "all terms in a step, of pixels that are apart": replace(PLAIN, channels=3, stride=(2, 2)),
+    "rows of windows": replace(PLAIN, channels=9, window=(5, 5), space=(7, 11)),
+    "extents known at run time": replace(PLAIN, dynamic="image", space=(10, 21), channels=5),
+}
+
+
+@pytest.mark.one_of(3)
+@pytest.mark.parametrize("name", PIECES)
+def test_lanes_copy_pixels_and_store_their_terms_together(name):
+    text = check(PIECES[name], 7, ORDERS[len(name) % 3 :][:1])
+    assert re.search(r"nt_store\(\s*&\w*_tile\[[^;]*_tile_piece\);", text)
+    assert "_tile_piece[u] = nt_float_to" not in text, "elements are moved as they are in memory"
+
+
 def test_asynchronous_copies_write_the_border():
     """A copy of 16 bytes has a source of none of them there."""
     text = check(CASES["channels last"], 4)
@@ -69,6 +86,38 @@ def test_gradients_by_image_and_by_weights_are_products_of_tensor_cores():
         text = check_gradients(case, 1, "cuda-sim")
         kernels = text.split("__global__")[1:]
         assert sum("nt_mma_m16n8k" in kernel for kernel in kernels) >= 2, "neither of them is left to threads"
+
+
+LONG = replace(PLAIN, batch=5, channels=5, outputs=9, space=(23, 24), has_bias=False)
+IN_PARTS = {
+    "channels first": LONG,
+    "odd extents": replace(LONG, space=(21, 19), kind="bfloat16"),
+    "pixels 16 bytes at a time": replace(
+        LONG, batch=12, outputs=32, channels=8, padding=NONE, space=(18, 34)
+    ),
+    "tf32, strides": replace(LONG, kind="tf32", stride=(2, 1), space=(31, 25)),
+    "groups": replace(LONG, groups=2),
+}
+
+
+@pytest.mark.one_of(3)
+@pytest.mark.parametrize("name", IN_PARTS)
+def test_the_terms_of_a_gradient_by_weights_are_shared_out_among_blocks(name):
+    """The result is small and its sums are long: blocks along a third axis have a part of the terms each."""
+    text = check_gradients(IN_PARTS[name], 1, ORDERS[len(name) % 3])
+    parts = re.findall(r": 1 x \d+ x (\d+) blocks [^\n]*\n(?://[^\n]*\n)*[^{]*\b\w+_add(?:_1)?\(", text)
+    assert any(int(count) >= 16 for count in parts)
+
+
+def test_parts_of_a_gradient_are_added_up_in_order():
+    """The same bits, in whatever order blocks and threads run."""
+    forward, (x, w, bias) = LONG.program(), LONG.operands(2)
+
+    def loss(w, x, bias):
+        return np.sum(forward(x, w, bias))
+
+    results = [nt.jit(nt.grad(loss), target=target, **LONG.options())(w, x, bias) for target in ORDERS]
+    assert all(np.array_equal(results[0].view("u2"), other.view("u2")) for other in results[1:])
 
 
 @pytest.mark.parametrize("kind", ["f2", "tf32"])
@@ -143,5 +192,4 @@ def test_large_tiles_stay_in_registers(name):
     )
     for arch in ("sm_80", "sm_90", "sm_100"):
         (kernel,) = nvrtc.compile_cubin(text, arch).kernels
-        assert kernel.spill_stores <= (32 if case.layout == "NCHW" else 0), arch
-        assert kernel.registers <= 192, arch
+        assert kernel.spill_stores == 0, arch
