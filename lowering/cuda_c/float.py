@@ -73,7 +73,7 @@ def c_math_call(name: str) -> Rule:
 
 
 def exponential(p: Printer, op: Any) -> CExpr:
-    """exp; of 16-bit floats by the instruction for powers of two, which is more exact than these are, and where asked for."""
+    """exp; of 16-bit floats by the instruction for powers of two, more exact than these are; of f32 where asked for."""
     type = op.result.type
     if isinstance(type, Float32Type) and FastMathFlag.APPROX_FUNC in op.fastmath.data:
         return call(p.helper("nt_exp_approx"), p.value(op.operand))

@@ -253,7 +253,7 @@ def _check_load(plan: Plan, load: LoadOp) -> None:
     place = [(load, "this load reads it"), (plan.store, "the store is here")]
     order = {op: k for k, op in enumerate(plan.uses.block.walk())}
     instance = plan.instance(load.indices)
-    if reader is plan.nest and plan.part is not None:
+    if plan.part is not None and (reader is plan.nest or plan.forwards(load) or plan.nest is plan.store):
         raise plan.refusal("it is read where it is written, and two statements do that", place)
     if reader is not plan.nest and order[reader] < order[plan.nest]:
         raise plan.refusal("it is read before it is written", place)
