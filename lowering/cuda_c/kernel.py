@@ -109,6 +109,7 @@ class KernelPrinter(WarpPrinter, MatrixPrinter, PairPrinter, SharedPrinter):
     def _head(self) -> list[str]:
         bounds = self._known_block_size()
         blocks = f", {min(32, -(-_RESIDENT // bounds))}" if bounds and self._keeps_rows() else ""
+        blocks = ", 1" if bounds and self._keeps_fragments() else blocks
         limit = f"__launch_bounds__({bounds}{blocks}) " if bounds else ""
         start = f'extern "C" __global__ void {limit}{self._c_name()}('
         texts = [self._declare_parameter(p) for p in self.signature().parameters]
@@ -136,6 +137,12 @@ class KernelPrinter(WarpPrinter, MatrixPrinter, PairPrinter, SharedPrinter):
                 if type.get_num_dims():
                     words += prod(type.get_shape()) * -(-element_bytes(type.element_type) // 4)
         return words in _KEPT and self.shared_memory.bytes < _TILES
+
+    def _keeps_fragments(self) -> bool:
+        """Whether tensor cores take operands from registers, beside sums: ptxas may use as many as there are."""
+        ops = list(self.func.walk())
+        has_pairs = any(isinstance(op, memref.AllocaOp) and is_array_of_pairs(op.memref) for op in ops)
+        return has_pairs and any(isinstance(op, nvgpu.MmaSyncOp) for op in ops)
 
     def _known_block_size(self) -> int | None:
         known = self.func.known_block_size
