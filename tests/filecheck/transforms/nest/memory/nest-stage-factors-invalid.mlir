@@ -202,3 +202,24 @@ func.func @divided_terms(%x: memref<4x8xi32>, %y: memref<8x8xi32>, %c: memref<4x
   }
   func.return
 }
+
+// -----
+
+// Of the outer loop, too: the other factor changes with that.
+func.func @whole_factor(%x: memref<4x8x8xf32>, %y: memref<4x8xf32>, %c: memref<4x8xf32>) {
+  // expected-error @below {{a factor changes with all of the loops}}
+  nest.for "o" %o = 0 to 4 {
+    nest.for "i" %i = 0 to 4 {
+      nest.for "j" %j = 0 to 8 {
+        nest.for "k" %k = 0 to 8 {
+          %a = nest.load %x[%i, %j, %k] : memref<4x8x8xf32>
+          %b = nest.load %y[%o, %k] : memref<4x8xf32>
+          // expected-note @below {{here}}
+          %p = arith.mulf %a, %b : f32
+          nest.accumulate "c" add %p, %c[%i, %j] : memref<4x8xf32>
+        }
+      }
+    }
+  }
+  func.return
+}
