@@ -95,7 +95,8 @@ Code = HostCode | KernelCode
 
 
 def code_of(name: str, kernel: Any, engine: Any, target: str, *, is_large: bool) -> Code:
-    """The code of a kernel that was compiled for a target. Raises UnsupportedError where it calls Python.
+    """The code of a kernel that was compiled for a target. Raises UnsupportedError where it calls functions
+    of Python, NumPy's aside.
 
     `is_large` says whether arrays have so many elements that indices may need 64 bits."""
     if not getattr(kernel, "can_be_kept", False) or kernel.as_data()[2] is not None:

@@ -117,7 +117,7 @@ class ChunkProgram:
 def chunk_program(
     module: ModuleOp, name: str, results: dict[int, np.dtype], target: ChunkTarget
 ) -> ChunkProgram:
-    """Compile a module of one restricted function. Raises UnsupportedError where it calls Python."""
+    """Compile a module of one restricted function. Raises UnsupportedError where it calls Python, NumPy aside."""
     from ....analysis.nest.loop_structure import functions
     from ....runtime.abi import MemrefForm, Packer
     from ..specialise.stages import build, lowered_copy, print_module

@@ -72,10 +72,10 @@ def _element(op: Operation) -> str | None:
 
 
 def _name(op: Operation) -> str:
-    from ....dialects.nt import CompositeOp, LoopsOp, ReduceOp
+    from ....dialects.nt import CompositeOp, ReduceOp
 
     if isinstance(op, CompositeOp):
         return op.label.data
     if isinstance(op, ReduceOp):
         return f"reduce {op.combiner.data}"
-    return "loops" if isinstance(op, LoopsOp) else op.name.removeprefix("nt.")
+    return op.name.removeprefix("nt.")

@@ -97,10 +97,14 @@ class _Cutter:
         given = buffer.type
         assert isinstance(given, MemRefType)
         offsets: list[SSAValue | int] = [0] * given.get_num_dims()
-        sizes: list[SSAValue | int] = [self._extent(buffer, axis) for axis in range(given.get_num_dims())]
-        for axis, (first, size) in parts.items():
+        sizes: list[SSAValue | int] = []
+        for axis in range(given.get_num_dims()):
+            if axis not in parts:
+                sizes.append(self._extent(buffer, axis))
+                continue
+            first, size = parts[axis]
             offsets[axis] = self._value(AffineList.of(first).minus(begins.get(axis, AffineList.of(0))))
-            sizes[axis] = size
+            sizes.append(size)
         steps = [1] * len(offsets)
         made = memref.SubviewOp.infer_result_type(given, offsets, sizes, steps)
         view = self.insert(memref.SubviewOp.get(buffer, offsets, sizes, steps, made)).results[0]
@@ -108,6 +112,7 @@ class _Cutter:
         return view
 
     def _extent(self, buffer: SSAValue, axis: int) -> SSAValue | int:
+        """Asked for anew: while a function is restricted, names of extents do not tell which ones are equal."""
         assert isinstance(buffer.type, MemRefType)
         extent = buffer.type.get_shape()[axis]
         if extent != DYNAMIC_INDEX:
