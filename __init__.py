@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .frontend.functional.jacobians import hessian as hessian
     from .frontend.functional.jacobians import jacfwd as jacfwd
     from .frontend.functional.jacobians import jacrev as jacrev
+    from .frontend.functional.loss_scale import LossScale as LossScale
     from .frontend.functional.slices import vmap as vmap
     from .frontend.interface import errors as errors
     from .frontend.interface.custom_ops import custom_op as custom_op
@@ -72,6 +73,7 @@ _PUBLIC = {
     "linearize": ".frontend.functional.derivatives",
     "hvp": ".frontend.functional.derivatives",
     "stop_gradient": ".frontend.functional.derivatives",
+    "LossScale": ".frontend.functional.loss_scale",
     "vmap": ".frontend.functional.slices",
     "jacfwd": ".frontend.functional.jacobians",
     "jacrev": ".frontend.functional.jacobians",

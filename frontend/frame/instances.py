@@ -16,7 +16,7 @@ import inspect
 from collections.abc import Sequence
 from dataclasses import is_dataclass
 from functools import cached_property, partialmethod
-from types import FunctionType, MemberDescriptorType
+from types import FunctionType, GetSetDescriptorType, MemberDescriptorType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -242,7 +242,7 @@ def _of_class(frame: Frame, node: ast.Attribute, owner: Value, found: Any) -> Va
     """`owner.name` where the class has it: a method is bound to the object, a property is compiled as a call."""
     name = node.attr
     kind: Any = owner.kind if isinstance(owner, Group) else outside.class_of(owner.raw)  # pyright: ignore
-    if found is Absent or isinstance(found, MemberDescriptorType):
+    if found is Absent or isinstance(found, MemberDescriptorType | GetSetDescriptorType):
         return _absent(frame, node, owner, kind)
     if isinstance(found, np.ndarray):
         return outside.found(kind, Step.ATTRIBUTE, name, found)

@@ -557,9 +557,14 @@ def class_changed(x):
     return x
 
 
+def attributes_as_dict(x):
+    return len(D(x).__dict__)
+
+
 @pytest.mark.parametrize(
     ("function", "message"),
     [
+        (attributes_as_dict, "the attributes of an object as a dict are not supported"),
         (dict_made, "making a Kept is not supported: it is a dict"),
         (watched, "making a Watched is not supported: it has a __setattr__ of its own"),
         (of_meta, "its metaclass Meta is not compiled"),
