@@ -29,6 +29,11 @@ def functions(module: ModuleOp, name: str | None = None) -> list[FuncOp]:
     return chosen
 
 
+def structured_functions(module: ModuleOp, name: str | None = None) -> list[FuncOp]:
+    """As `functions`, those of one block: with `cf` branches a function has nests in several."""
+    return [function for function in functions(module, name) if len(function.body.blocks) == 1]
+
+
 def loops_in(op: Operation) -> list[ForOp]:
     """Every loop at or below `op`, in program order."""
     return walk_kind(op, ForOp)  # pyright: ignore

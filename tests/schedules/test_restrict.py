@@ -176,6 +176,13 @@ def run(count: int, families=FAMILIES, inside: bool = False) -> Counter[str]:
     return kinds
 
 
+def test_what_is_loaded_before_a_branch_is_in_the_part():
+    """A row that the branch does not use is read nevertheless (found by a slow run)."""
+    kinds: Counter[str] = Counter()
+    assert Chunks(17, "branches", True).disagreement(kinds) is None
+    assert kinds["inside"]
+
+
 def test_boxes_put_together_are_the_whole():
     """Seeds 0 and on of each family of programs; the slow test draws 25 of each."""
     kinds = run(len(seeds(6)))

@@ -25,6 +25,7 @@ from sequences import Reference, Runner, draw_schedule
 from xdsl.dialects.builtin import ModuleOp
 
 RARE = {
+    "exact_sum": "floats are added up at indices in one found program of five; test_gpu_updates.py has only these",
     "lift": "legal in one schedule of a hundred; test_tuples.py has it more often",
     "online_softmax": "a softmax with its product is one family of many",
 }

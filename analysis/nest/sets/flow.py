@@ -79,6 +79,8 @@ class Flow:
         self.statements: dict[str, Statement] = {}
         self.reads: list[Read] = []
         self.domains: dict[str, isl.Set] = {}
+        self.loaded: dict[str, isl.Map] = {}
+        """Of a read whose load runs more often than its statement: the elements in each iteration of the load's loops."""
         self._touched: dict[str, isl.Map] = {}
         self._is_certain: dict[str, bool] = {}
         self._path_of: dict[Operation, tuple[int | SSAValue, ...]] = {}
@@ -223,6 +225,9 @@ class Flow:
         self._path(loads)
         self._touched[name], _ = self._relation(op, name, buffer, indices, dims_of(op))
         self.domains[name] = self._touched[name].domain()
+        if isinstance(loads, LoadOp) and _runs_more_often(loads, op):
+            loops = enclosing_loops(loads)
+            self.loaded[name] = self._relation(loads, name, buffer, indices, loops)[0]
 
     # ---- relations ----------------------------------------------------------------------------------
 
@@ -363,6 +368,11 @@ def _runs_for_certain(op: Operation) -> bool:
             return False
         outer = outer.parent_op()
     return isinstance(outer, FuncOp)
+
+
+def _runs_more_often(load: LoadOp, statement: Statement) -> bool:
+    """Whether a load also runs where its statement does not: that is in more loops or branches, or bounded itself."""
+    return load.parent is not statement.parent or getattr(statement, "where", None) is not None
 
 
 def _loops_around(root: SSAValue) -> list[ForOp]:

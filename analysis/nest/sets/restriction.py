@@ -27,7 +27,7 @@ from xdsl.ir.affine import AffineDimExpr
 
 from ....dialects.affine import AffineList, linear_terms
 from ....dialects.attributes import ROLE
-from ....dialects.nest import AccumulateOp, ForOp, LoadOp, StoreOp
+from ....dialects.nest import AccumulateOp, ForOp, StoreOp
 from ..loop_structure import enclosing_loops
 from ..values.extent_keys import extent_key, value_key
 from .accesses import VIEWS, argument_attribute
@@ -588,7 +588,7 @@ class _Restrictor:
             for read in self._flow.reads_of(name):
                 found.loads.add(read.loads)
                 self._follow(found, touched, pending, read.name, instances.set_tuple_name(read.name), names)
-                self._touch_before(touched, read, name, limits)
+                self._touch_where_loaded(touched, read, limits)
         found.running.update(running)
 
     def _add_other_results(self, needed: dict[str, isl.Set], names: list[str]) -> None:
@@ -717,12 +717,18 @@ class _Restrictor:
         op = self._flow.statements[name] if name in self._flow.statements else self._readers[name]
         by[op] = elements if op not in by else by[op].union(elements).coalesce()
 
-    def _touch_before(self, touched: Touched, read: Read, name: str, limits: dict[Dim, Limits]) -> None:
-        """What a load outside of the inner loops of its statement touches, also where these have no iteration."""
-        outer = enclosing_loops(read.loads)
-        if isinstance(read.loads, LoadOp) and any(one not in outer for one in limits):
-            before = {loop: one for loop, one in limits.items() if loop in outer}
-            self._touch(touched, read.name, self._running(name, before))
+    def _touch_where_loaded(self, touched: Touched, read: Read, limits: dict[Dim, Limits]) -> None:
+        """What a load touches that is outside of inner loops or branches of its statement, also where these do nothing."""
+        relation = self._flow.loaded.get(read.name)
+        if relation is None:
+            return
+        instances = relation.domain().intersect_params(self._boxes)
+        for position, loop in enumerate(enclosing_loops(read.loads)):
+            between = self._between(limits.get(loop, Limits()))
+            instances = instances.intersect(with_value(instances, position, between))
+        by = touched.setdefault(self._flow.buffer_of(read.name), {})
+        elements = instances.apply(relation)
+        by[read.loads] = elements if read.loads not in by else by[read.loads].union(elements).coalesce()
 
     def _set_windows(self, found: Restriction, touched: Touched) -> None:
         """The part of each buffer. Buffers that are reduced together have the same indices, and so the same part."""

@@ -40,7 +40,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from ....analysis.nest.buffers import buffer_name
-from ....analysis.nest.loop_structure import functions, is_check
+from ....analysis.nest.loop_structure import is_check, structured_functions
 from ....analysis.nest.sets.accesses import READ, accesses_of, argument_attribute, is_defined_outside
 from ....analysis.nest.sets.frozen_buffers import is_frozen
 from ....dialects.affine import AffineList
@@ -249,5 +249,5 @@ class NestFreezePass(ModulePass):
     name = "nest-freeze"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in functions(op):
+        for function in structured_functions(op):
             freeze(function)

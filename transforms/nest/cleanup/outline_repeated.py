@@ -49,7 +49,7 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
-from ....analysis.nest.loop_structure import functions, is_inside
+from ....analysis.nest.loop_structure import is_inside, structured_functions
 from ....analysis.nest.repeated_nests import Occurrence, repeated_nests
 from ....analysis.nest.sets.accesses import VIEWS, accesses_of, root_of
 from ....analysis.nest.sets.frozen_buffers import is_frozen
@@ -82,7 +82,7 @@ class NestOutlineRepeatedPass(ModulePass):
         if self.nests < 1 or self.saved < 1:
             option = "nests" if self.nests < 1 else "saved"
             raise fail(op, f"{option} is {getattr(self, option)}; a positive number is expected")
-        for function in functions(op):
+        for function in structured_functions(op):
             outline_repeated(function, self.nests, self.saved, self.host, self.scheduled)
 
 

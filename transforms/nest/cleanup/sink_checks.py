@@ -67,7 +67,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
 
-from ....analysis.nest.loop_structure import enclosing_loops, functions, is_check, perfect_band
+from ....analysis.nest.loop_structure import enclosing_loops, is_check, perfect_band, structured_functions
 from ....analysis.nest.sets.accesses import root_of
 from ....analysis.nest.sets.domains import LoadGuards
 from ....analysis.nest.sets.hoisted_checks import (
@@ -486,5 +486,5 @@ class NestSinkChecksPass(ModulePass):
     in_order: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in functions(op, self.func):
+        for function in structured_functions(op, self.func):
             sink_checks(function, self.in_order)

@@ -29,7 +29,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
 
-from ....analysis.nest.loop_structure import functions, is_inside
+from ....analysis.nest.loop_structure import is_inside, structured_functions
 from ....dialects.affine import AffineList
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ..rewrite.loops import fresh_names
@@ -124,5 +124,5 @@ class NestLoopBordersPass(ModulePass):
     func: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in functions(op, self.func):
+        for function in structured_functions(op, self.func):
             loop_borders(function)

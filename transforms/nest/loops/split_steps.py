@@ -55,7 +55,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
 
-from ....analysis.nest.loop_structure import functions
+from ....analysis.nest.loop_structure import structured_functions
 from ....analysis.nest.sets.accesses import root_of
 from ....analysis.nest.values.extent_keys import extent_key
 from ....dialects.affine import AffineList
@@ -387,7 +387,7 @@ class NestSplitStepsPass(ModulePass):
     func: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in functions(op, self.func):
+        for function in structured_functions(op, self.func):
             if step_loop(function, self.count) is None:
                 continue
             for part in (BEFORE, STEPS, AFTER):

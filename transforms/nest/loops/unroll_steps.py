@@ -30,7 +30,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from ....analysis.nest.loop_structure import functions
+from ....analysis.nest.loop_structure import structured_functions
 from ....analysis.nest.sets.accesses import accesses_in
 from ....dialects.nest import ForOp
 from .unroll import constant_trips, unroll, why_not_unroll
@@ -55,7 +55,7 @@ class NestUnrollStepsPass(ModulePass):
     func: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in functions(op, self.func):
+        for function in structured_functions(op, self.func):
             for loop in [one for one in function.body.block.ops if isinstance(one, ForOp)]:
                 trips = constant_trips(loop)
                 if trips is None or trips > self.limit or not is_step(loop):

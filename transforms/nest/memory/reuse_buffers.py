@@ -61,7 +61,9 @@ Order = Literal["kept", "free"]
 
 
 def reuse_buffers(function: FuncOp, order: Order = "kept") -> int:
-    """Let buffers of `function` share memory; the number of allocations that are gone."""
+    """Let buffers of `function` share memory; the number of allocations that are gone. None are of several blocks."""
+    if len(function.body.blocks) != 1:
+        return 0
     places = _Places(function)
     groups = [_Group([life]) for value in function.body.block.args if (life := _result(value, places, order))]
     allocated = [_life(op.memref, places, order) for op in function.body.block.ops if isinstance(op, AllocOp)]

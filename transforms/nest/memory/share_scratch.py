@@ -57,7 +57,7 @@ def share_scratch(module: ModuleOp) -> None:
         for op in walk(function):
             if isinstance(op, CallOp) and OUTLINED in op.attributes:
                 _pass(op, moved.get(op.callee.string_value(), []), function, kept)
-        if OUTLINED in function.attributes:
+        if OUTLINED in function.attributes and len(function.body.blocks) == 1:
             moved[function.sym_name.data] = _as_arguments(function)
 
 
@@ -129,7 +129,7 @@ def _made(alloc: AllocOp, function: FuncOp) -> AllocOp:
         name, k = f"{alloc.label.data}.{k}", k + 1
     made.properties["label"] = StringAttr(name)
     made.memref.name_hint = alloc.memref.name_hint
-    block = function.body.block
+    block = function.body.blocks[0]
     assert block.first_op is not None
     block.insert_op_before(made, block.first_op)
     return made

@@ -73,6 +73,12 @@ class Shape:
         """Columns of the tile."""
         return size_of(self.columns)
 
+    @property
+    def sums(self) -> int:
+        """Elements that a thread has."""
+        both = (*parts(self.rows), *parts(self.columns))
+        return prod(part.size for part in both if part.axis not in "xyz")
+
 
 SHAPES = (
     Shape("z8 y2 r8", "r2 x16 v4", 1.0),
@@ -86,6 +92,9 @@ SHAPES = (
     Shape("z4 y2 r8", "x16 v1", 0.35),
 )
 """The tiles, the best for a large product first; doubles take two registers each, and begin with the second."""
+
+MOST_DOUBLES = 32
+"""Maximum number of sums of a thread for functions of doubles that are no products: their terms take registers, too."""
 
 SMALL = (Shape("z4 r4", "x8 v2", 0.2, 8), Shape("z4 r2", "x8", 0.1, 8))
 """Tiles for many small products: a warp each."""
@@ -112,7 +121,12 @@ COMBINED = 0.4
 
 
 def shape_for(
-    rows: int | None, columns: int | None, others: int | None, size: int, gpu: Gpu = _DEFAULT
+    rows: int | None,
+    columns: int | None,
+    others: int | None,
+    size: int,
+    gpu: Gpu = _DEFAULT,
+    is_product: bool = True,
 ) -> Shape:
     """The tile for a product of this many rows and columns, `others` of them in a batch, of elements of `size` bytes.
 
@@ -123,8 +137,10 @@ def shape_for(
     """
     extents = [UNKNOWN_EXTENT if extent is None else extent for extent in (rows, columns)]
     batch = 1 if others is None else others
-
-    shapes = (*SHAPES[1 if size > 4 else 0 :], *SMALL, *(FLAT if min(extents) < FEWEST else ()))
+    large = SHAPES[1 if size > 4 else 0 :]
+    if size > 4 and not is_product:
+        large = [shape for shape in large if shape.sums <= MOST_DOUBLES]
+    shapes = (*large, *SMALL, *(FLAT if min(extents) < FEWEST else ()))
     return min(shapes, key=lambda shape: _time(shape, extents[0], extents[1], batch, gpu))
 
 
@@ -176,7 +192,7 @@ def schedule_product(nest: ForOp, gpu: Gpu, steps: Steps) -> bool:
     counts = [extent_of(loop) for loop in product.batch]
     batch = None if None in counts else prod(n for n in counts if n is not None)
     rows, columns = extent_of(product.row), extent_of(product.column)
-    shape = shape_for(rows, columns, batch, size, gpu)
+    shape = shape_for(rows, columns, batch, size, gpu, what == "product")
     terms = extent_of(product.term)
     depth = max(1, DEPTH // max(4, size))
     if terms is not None:

@@ -15,7 +15,12 @@ pytestmark = pytest.mark.skipif(
 
 ARCHES = ("sm_80", "sm_90")
 
-SPILLS: dict[tuple[str, str], str] = {}
+SPILLS: dict[tuple[str, str], str] = {
+    (
+        "bias and scale",
+        "bf16[9,67]; bf16[67]; bf16[9,1]",
+    ): "ptxas aims at 32 registers for sm_80: 8 bytes of unknown extents",
+}
 """Calls whose kernels may spill, by the program and the call, each with the reason that a reviewer accepted."""
 
 BY_DEFAULT = {"iou", "transpose", "row sums", "softmax", "matmul"}
