@@ -146,13 +146,19 @@ def test_every_iteration_is_done_once(step, attributes):
 
 @needs_threads
 def test_others_do_what_a_busy_thread_has_not_begun():
-    waiting = Kernel(WAITING.format(before="", most=4_000_000_000))
+    """Where other processes leave it a processor: five times, for they may not."""
+    waiting = Kernel(WAITING.format(before="", most=800_000_000))
     once = Kernel(ONCE.format(step=1, attributes="nestor.grain = 1 : i64"))
-    done, met = np.zeros(64, np.int64), np.zeros(1, np.int64)
+    met = np.zeros((5, 1), np.int64)
     with threads(2):
-        work_off(once)
-        assert waiting(done, met)[0] == 0
-    assert met[0] == 1 and done.all()
+        for one in met:
+            done = np.zeros(64, np.int64)
+            work_off(once)
+            assert waiting(done, one)[0] == 0
+            assert done.all()
+            if one[0] == 1:
+                break
+    assert (met == 1).any()
 
 
 def work_off(once: Kernel) -> None:
