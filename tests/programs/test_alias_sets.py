@@ -10,6 +10,8 @@ import pytest
 from nestor.frontend.interface.errors import ReadOnlyError, UnsupportedError
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
+pytestmark = pytest.mark.one_of(2)
+
 TARGETS = ["cpu", "interp", "cuda-sim"]
 
 

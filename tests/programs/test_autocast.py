@@ -10,6 +10,8 @@ import nestor as nt
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.one_of(2)
+
 RNG = np.random.default_rng(5)
 ROUNDING = {"bf16": 2.0**-8, "f16": 2.0**-11}
 """How far a number is from its rounding to 16 bits, at most, as a part of it."""

@@ -11,6 +11,8 @@ import pytest
 from nestor.frontend.functional import derivatives
 from nestor.frontend.jit.driver.jit_function import JitFunction
 
+pytestmark = pytest.mark.one_of(2)
+
 PROMISE = nt.dim("n", min=8, max=64, multiple_of=8)
 
 

@@ -13,6 +13,8 @@ import nestor as nt
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.one_of(2)
+
 RNG = np.random.default_rng(7)
 X = RNG.random((5, 4))
 

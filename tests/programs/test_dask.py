@@ -11,7 +11,7 @@ from dask_programs import CHUNKS, PROGRAMS, RAGGED, SINGLE, SMALL, X, anomaly, b
 from nestor.frontend.interface.errors import DTypeError, ShapeError
 from nestor.frontend.jit.chunked import boxes
 
-pytestmark = pytest.mark.one_of(2)
+pytestmark = pytest.mark.one_of(3)
 
 dask = pytest.importorskip("dask", reason="dask is not installed")
 da = pytest.importorskip("dask.array", reason="dask is not installed")

@@ -11,6 +11,8 @@ import pytest
 dask = pytest.importorskip("dask", reason="dask is not installed")
 da = pytest.importorskip("dask.array", reason="dask is not installed")
 
+pytestmark = pytest.mark.one_of(2)
+
 X = np.random.default_rng(3).standard_normal((23, 7))
 X[4, 3] = np.nan
 STACK = np.random.default_rng(4).standard_normal((9, 4, 4))

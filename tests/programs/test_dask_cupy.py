@@ -31,6 +31,8 @@ from nestor.runtime.errors import DeviceError
 dask = pytest.importorskip("dask", reason="dask is not installed")
 da = pytest.importorskip("dask.array", reason="dask is not installed")
 
+pytestmark = pytest.mark.one_of(3)
+
 
 @pytest.fixture(autouse=True)
 def one_thread():

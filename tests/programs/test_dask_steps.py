@@ -12,6 +12,8 @@ from nestor.frontend.jit.chunked import layers
 dask = pytest.importorskip("dask", reason="dask is not installed")
 da = pytest.importorskip("dask.array", reason="dask is not installed")
 
+pytestmark = pytest.mark.one_of(3)
+
 X = np.random.default_rng(11).standard_normal((23, 17))
 RAGGED, SMALL = (7, 5, 1, 10), 2
 

@@ -8,6 +8,8 @@ import nestor as nt
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.one_of(2)
+
 TURNS = (0, 1, 2, 3, 4, 7)
 
 

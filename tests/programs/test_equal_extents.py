@@ -8,7 +8,7 @@ import nestor as nt
 import numpy as np
 import pytest
 
-pytestmark = pytest.mark.one_of(3)
+pytestmark = pytest.mark.one_of(2)
 
 PAIRS = [
     (8, 8),

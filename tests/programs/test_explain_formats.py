@@ -16,6 +16,8 @@ import numpy as np
 import pytest
 from places import TESTS
 
+pytestmark = pytest.mark.one_of(2)
+
 GOLDEN = TESTS / "golden" / "explain"
 PAGES = ("gradient", "refused")
 REFUSED = ("refused", "broken_promise", "strict", "refused_gradient", "fallback")

@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 from nestor.frontend.interface.errors import FileError
 
+pytestmark = pytest.mark.one_of(2)
+
 RNG = np.random.default_rng(3)
 
 

@@ -18,6 +18,8 @@ import numpy as np
 import pytest
 from sampling import is_sampled
 
+pytestmark = pytest.mark.one_of(2)
+
 ARRAYS = {
     "bool": np.array([True, False, True, True]),
     **{kind: np.arange(1, 5).astype(kind) for kind in ("i1", "i8", "u8", "f4", "f8", "c16")},

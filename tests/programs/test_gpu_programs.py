@@ -11,7 +11,7 @@ from cuda_text import complaints
 from gpu_programs import PROGRAMS, Unavailable, arguments_of, compare, expected
 from nestor.runtime.cuda_sim.module import SimModule
 
-pytestmark = pytest.mark.one_of(2)
+pytestmark = pytest.mark.one_of(3)
 
 ACCEPTED = {
     "column extremes": "two results: the first row of threads asks once for each",

@@ -9,6 +9,8 @@ import nestor as nt
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.one_of(4)
+
 
 def gauss_seidel(u):
     n, m = u.shape

@@ -12,6 +12,8 @@ import nestor as nt
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.one_of(2)
+
 x = np.linspace(-2, 2, 7)
 y = np.arange(5.0)
 PROGRAMS: list[tuple[Callable, tuple]] = []

@@ -6,6 +6,8 @@ import nestor as nt
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.one_of(2)
+
 INF, NAN = float("inf"), float("nan")
 VALUES = [
     0.0,

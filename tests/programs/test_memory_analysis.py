@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 from places import ROOT
 
+pytestmark = pytest.mark.one_of(2)
+
 PROGRAMS = """
 import ctypes, json, sys
 import numpy as np, nestor as nt

@@ -7,7 +7,7 @@ from agreement import agrees
 from nestor import nn
 from numpy.lib.stride_tricks import sliding_window_view
 
-pytestmark = pytest.mark.one_of(2)
+pytestmark = pytest.mark.one_of(3)
 
 TARGETS = ["cpu", "cuda-sim", "interp"]
 each_target = pytest.mark.parametrize("target", TARGETS)

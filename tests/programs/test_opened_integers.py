@@ -4,7 +4,7 @@ import nestor as nt
 import numpy as np
 import pytest
 
-pytestmark = pytest.mark.one_of(2)
+pytestmark = pytest.mark.one_of(3)
 
 A = np.arange(50.0)
 

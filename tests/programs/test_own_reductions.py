@@ -9,6 +9,8 @@ import pytest
 from layouts import laid_out
 from nestor.frontend.interface.errors import DTypeError, ShapeError, UnsupportedError
 
+pytestmark = pytest.mark.one_of(3)
+
 # ---- the functions --------------------------------------------------------------------------------------
 
 

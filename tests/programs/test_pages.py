@@ -10,6 +10,8 @@ import sys
 import pytest
 from places import ROOT
 
+pytestmark = pytest.mark.one_of(2)
+
 SNIPPET = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 SHOWN = re.compile(r"^```text\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PAGES = {

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from nestor.runtime.cpu.threads import set_num_threads
 
+pytestmark = pytest.mark.one_of(2)
+
 
 def by_products(x, y):
     return np.sum(np.exp(-np.abs(x @ y.T)))

@@ -21,6 +21,8 @@ from nestor.frontend.interface.errors import NotPickledError
 from nestor.frontend.jit.disk import conditions
 from nestor.runtime.errors import KernelError
 
+pytestmark = pytest.mark.one_of(2)
+
 X = np.arange(4.0)
 
 CELL = """

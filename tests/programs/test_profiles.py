@@ -10,6 +10,8 @@ import nestor as nt
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.one_of(2)
+
 RATE = 0.5
 WEIGHTS = np.arange(4.0)
 

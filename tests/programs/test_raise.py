@@ -8,6 +8,8 @@ import pytest
 from asserting import first_one_wins, texts
 from early_ends import TARGETS, ends_alike, outcome
 
+pytestmark = pytest.mark.one_of(2)
+
 OPTIONS = [{"target": t} for t in TARGETS] + [{"dynamic": True}]
 names = pytest.mark.parametrize("options", OPTIONS, ids=["cpu", "interp", "cuda-sim", "dynamic"])
 

@@ -7,6 +7,8 @@ import nestor as nt
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.one_of(2)
+
 SIZES = ((0, 3), (1, 5), (4, 4), (7, 3), (16, 16), (17, 33), (64, 15), (70, 130))
 TYPES = ("f4", "f8", "i1", "i2", "?", "f2")
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from nestor.frontend.interface.errors import ShapeError
 
-pytestmark = pytest.mark.one_of(2)
+pytestmark = pytest.mark.one_of(3)
 
 xr = pytest.importorskip("xarray", reason="xarray is not installed")
 da = pytest.importorskip("dask.array", reason="dask is not installed")

@@ -24,6 +24,8 @@ from sampling import seeds
 from sequences import Reference, Runner, draw_schedule
 from xdsl.dialects.builtin import ModuleOp
 
+pytestmark = pytest.mark.one_of(2)
+
 RARE = {
     "exact_sum": "floats are added up at indices in one found program of five; test_gpu_updates.py has only these",
     "lift": "legal in one schedule of a hundred; test_tuples.py has it more often",

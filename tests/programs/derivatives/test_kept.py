@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import FusedLoc, MemRefType
 
 from benchmarks import yardstick
 
-pytestmark = pytest.mark.one_of(2)
+pytestmark = pytest.mark.one_of(3)
 
 RNG = np.random.default_rng(3)
 X, Y, W = RNG.standard_normal((8, 3)), RNG.standard_normal((8, 4)), RNG.standard_normal((3, 4))

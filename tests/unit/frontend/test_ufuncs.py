@@ -15,7 +15,7 @@ from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nt.elementwise import ELEMENTWISE
 from nestor.dialects.nt.types import TO_NAME
 
-pytestmark = pytest.mark.one_of(3)
+pytestmark = pytest.mark.one_of(2)
 
 UFUNCS = {u.__name__: u for u in vars(np).values() if isinstance(u, np.ufunc)}
 LETTERS = "?bBhHiIlLefd"

@@ -15,6 +15,8 @@ from places import ROOT
 from test_schedule_cuda import NESTS, scheduled
 from xdsl.printer import Printer
 
+pytestmark = pytest.mark.one_of(2)
+
 
 def _text(name: str) -> str:
     stream = StringIO()

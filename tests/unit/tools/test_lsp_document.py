@@ -20,6 +20,8 @@ from nestor.tools.opt_tool.context import make_tool_context
 from nestor.tools.opt_tool.source import split_chunks
 from places import FILECHECK
 
+pytestmark = pytest.mark.one_of(2)
+
 FILES = sorted(FILECHECK.rglob("*.mlir"))
 RIGHT = [path for path in FILES if not re.search("expected-error|not opt-tool", path.read_text())]
 EDITED = (

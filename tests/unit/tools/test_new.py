@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from places import ROOT
 
+pytestmark = pytest.mark.one_of(3)
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 

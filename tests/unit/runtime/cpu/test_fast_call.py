@@ -32,6 +32,7 @@ from nestor.runtime.cpu import fast_call
 
 pytestmark = [
     pytest.mark.one_of(2),
+    pytest.mark.one_of(2),
     pytest.mark.skipif(not fast_call.available(), reason="no native calls on this interpreter"),
 ]
 

@@ -8,6 +8,8 @@ import pytest
 from guarded_programs import FAMILIES
 from places import UNIT
 
+pytestmark = pytest.mark.one_of(3)
+
 SCRIPT = UNIT / "guard_pages.py"
 
 

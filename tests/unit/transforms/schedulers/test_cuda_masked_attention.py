@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from nestor import jit, nn
 
-pytestmark = pytest.mark.one_of(2)
+pytestmark = pytest.mark.one_of(4)
 
 
 def causal(q, k, v):

@@ -17,6 +17,8 @@ from random_convolutions import ORDERS, Case, check, check_gradients, drawn
 
 pytest.importorskip("ml_dtypes", reason="NumPy has bfloat16 with ml_dtypes only")
 
+pytestmark = pytest.mark.one_of(3)
+
 NONE = ((0, 0), (0, 0))
 PLAIN = Case("f2", "NCHW", 2, 1, 16, 16, (9, 9), (3, 3), (1, 1), (1, 1), ((1, 1), (1, 1)), "static", False)
 
@@ -35,7 +37,7 @@ CASES = {
 }
 
 
-@pytest.mark.one_of(3)
+@pytest.mark.one_of(5)
 @pytest.mark.parametrize("name", CASES)
 def test_one_kernel_multiplies_by_tensor_cores(name):
     """No kernel writes a padded image, or windows; what uses the sums is in the same one."""
@@ -54,7 +56,7 @@ PIECES = {
 }
 
 
-@pytest.mark.one_of(3)
+@pytest.mark.one_of(5)
 @pytest.mark.parametrize("name", PIECES)
 def test_lanes_copy_pixels_and_store_their_terms_together(name):
     text = check(PIECES[name], 7, ORDERS[len(name) % 3 :][:1])
@@ -68,7 +70,7 @@ def test_asynchronous_copies_write_the_border():
     assert re.search(r"nt_copy_async16\([^;]*&x\[[^;]*\? 16 : 0\);", text)
 
 
-@pytest.mark.one_of(100)
+@pytest.mark.one_of(150)
 @pytest.mark.parametrize("seed", range(300))
 def test_random_convolutions(seed):
     check(drawn(seed), seed, ORDERS if seed % 7 == 1 else ORDERS[seed % 3 :][:1])
@@ -100,7 +102,7 @@ IN_PARTS = {
 }
 
 
-@pytest.mark.one_of(3)
+@pytest.mark.one_of(5)
 @pytest.mark.parametrize("name", IN_PARTS)
 def test_the_terms_of_a_gradient_by_weights_are_shared_out_among_blocks(name):
     """The result is small and its sums are long: blocks along a third axis have a part of the terms each."""
@@ -109,6 +111,7 @@ def test_the_terms_of_a_gradient_by_weights_are_shared_out_among_blocks(name):
     assert any(int(count) >= 16 for count in parts)
 
 
+@pytest.mark.slow
 def test_parts_of_a_gradient_are_added_up_in_order():
     """The same bits, in whatever order blocks and threads run."""
     forward, (x, w, bias) = LONG.program(), LONG.operands(2)
@@ -157,6 +160,7 @@ def test_threads_read_padded_images_where_they_copy_them(case):
     assert "nt_mma" not in text and text.count("__global__") == 1
 
 
+@pytest.mark.slow
 def test_groups_of_floats_are_products_in_tiles_of_threads():
     text = check(replace(FLOATS, groups=3, channels=4, outputs=20), 2, ORDERS[:1])
     kernels = text.split("__global__")[1:]

@@ -12,6 +12,8 @@ from nestor.runtime.cuda import nvrtc
 from nestor.transforms.schedulers.cuda import products as cuda_products
 from nestor.transforms.schedulers.cuda.products import SHAPES, SMALL, Shape, shape_for
 
+pytestmark = pytest.mark.one_of(3)
+
 
 def dense(x, y, bias, rest):
     return np.maximum(x @ y + bias, 0) * rest
