@@ -11,7 +11,7 @@ import pytest
 from nestor.frontend.functional import derivatives
 from nestor.frontend.jit.driver.jit_function import JitFunction
 
-pytestmark = pytest.mark.one_of(2)
+pytestmark = pytest.mark.one_of(4)
 
 PROMISE = nt.dim("n", min=8, max=64, multiple_of=8)
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 TARGETS = ["cpu", "interp", "cuda-sim"]
 
-pytestmark = [pytest.mark.one_of(3), pytest.mark.filterwarnings("ignore")]
+pytestmark = [pytest.mark.one_of(6), pytest.mark.filterwarnings("ignore")]
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 1e-300, 1e300, -1e308, 750.0, -720.0, 1e-5, 22.5]
 SPECIAL += [0.7071067811865476, np.inf, -np.inf, np.nan]

@@ -12,7 +12,7 @@ from agreement import agrees
 from nestor import nn
 from numpy.lib.stride_tricks import sliding_window_view
 
-pytestmark = pytest.mark.one_of(4)
+pytestmark = pytest.mark.one_of(6)
 
 
 def integers(*shape, dtype="f4", seed=0):

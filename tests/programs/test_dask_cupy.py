@@ -181,6 +181,7 @@ def test_chunks_of_several_devices_are_refused_by_a_task(cupy):
         lazy.compute()
 
 
+@pytest.mark.slow
 def test_other_architectures_compile_the_text_again(cupy, monkeypatch):
     lazy = nt.jit(anomaly, target="cuda")(on_device(cupy, RAGGED))
     travelled = pickle.loads(pickle.dumps(lazy))
@@ -247,11 +248,13 @@ def test_without_a_device_nothing_is_compiled_for_one():
         nt.jit(anomaly, target="cuda")(da.from_array(X, chunks=chunks_of(RAGGED)))
 
 
+@pytest.mark.slow
 def test_explain_lists_the_tasks_of_a_device(cupy):
     text = str(nt.jit(anomaly, target="cuda").explain(on_device(cupy, RAGGED)))
     assert "4 tasks" in text or "12 tasks" in text
 
 
+@pytest.mark.slow
 def test_labels_stay_with_chunks_of_cupy(cupy):
     xr = pytest.importorskip("xarray", reason="xarray is not installed")
     x = on_device(cupy, RAGGED)

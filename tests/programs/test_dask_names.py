@@ -14,7 +14,7 @@ import pytest
 dask = pytest.importorskip("dask", reason="dask is not installed")
 da = pytest.importorskip("dask.array", reason="dask is not installed")
 
-pytestmark = pytest.mark.one_of(3)
+pytestmark = pytest.mark.one_of(4)
 
 X = np.arange(60.0).reshape(20, 3)
 

@@ -9,7 +9,7 @@ import pytest
 dask = pytest.importorskip("dask", reason="dask is not installed")
 da = pytest.importorskip("dask.array", reason="dask is not installed")
 
-pytestmark = pytest.mark.one_of(3)
+pytestmark = pytest.mark.one_of(4)
 
 X = np.random.default_rng(7).standard_normal((40, 12))
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from nestor.frontend.jit.chunked import boxes
 
-pytestmark = pytest.mark.one_of(4)
+pytestmark = pytest.mark.one_of(9)
 
 dask = pytest.importorskip("dask", reason="dask is not installed")
 da = pytest.importorskip("dask.array", reason="dask is not installed")

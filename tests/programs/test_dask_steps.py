@@ -148,6 +148,7 @@ def test_steps_along_an_axis_that_is_whole_are_one_layer():
     assert phases(in_place, x, 20) == [(1, 1, [1, 4])]
 
 
+@pytest.mark.slow
 def test_steps_that_need_all_chunks_are_one_task():
     def alternating(x, n):
         for _ in range(n):
@@ -172,6 +173,7 @@ def test_explain_says_which_layers_are_alike():
     assert "phases 2 to 5, each: 4 tasks make y after steps in 4 x 1 chunks" in text
 
 
+@pytest.mark.slow
 def test_few_elements_and_none():
     for shape in ((0, 4), (1, 4), (2, 1), (3, 2)):
         x = np.random.default_rng(5).standard_normal(shape)

@@ -8,7 +8,7 @@ import nestor as nt
 import numpy as np
 import pytest
 
-pytestmark = pytest.mark.one_of(2)
+pytestmark = pytest.mark.one_of(4)
 
 PAIRS = [
     (8, 8),

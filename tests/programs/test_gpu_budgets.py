@@ -24,7 +24,7 @@ import nestor as nt
 import pytest
 from gpu_programs import PROGRAMS, arguments_of
 
-pytestmark = pytest.mark.one_of(2)
+pytestmark = pytest.mark.one_of(4)
 
 BY_NAME = {program.name: program for program in PROGRAMS}
 ROUNDING = 0.005  # numbers are given with two digits

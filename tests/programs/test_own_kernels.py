@@ -9,7 +9,7 @@ from nestor.lowering.abi.kernel_signature import KernelParameter, KernelSignatur
 from nestor.runtime.cuda import nvrtc
 from nestor.runtime.cuda.launch_arguments import packer_of
 
-pytestmark = pytest.mark.one_of(3)
+pytestmark = pytest.mark.one_of(4)
 
 RNG = np.random.default_rng(11)
 X = RNG.random((5, 7))

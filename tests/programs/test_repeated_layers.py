@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from nestor import nn
 
-pytestmark = pytest.mark.one_of(2)
+pytestmark = pytest.mark.one_of(3)
 
 
 def layer(x, w, b, u, c, scale):
@@ -58,6 +58,7 @@ def test_six_layers_are_as_many_functions_as_three():
         assert low.as_text("llvm-ir").count("define internal i32 @network") == 2
 
 
+@pytest.mark.slow
 def test_six_layers_have_the_kernels_of_three():
     texts = [nt.jit(network).lower(*arguments(count)).as_text("cuda") for count in (3, 6)]
     assert texts[0].count("__global__") == texts[1].count("__global__") > 1
@@ -119,6 +120,7 @@ def test_layers_of_unknown_extents_and_strided_arguments():
         np.testing.assert_allclose(f(x, layers), network(x, layers), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_layers_of_a_strided_argument():
     x, layers = arguments(3)
     wide = np.asfortranarray(np.repeat(x, 2, axis=1))[:, ::-2]
@@ -142,6 +144,7 @@ def test_a_schedule_of_the_users_speaks_of_the_whole_program():
     np.testing.assert_allclose(low.compile(schedule=schedule)(*args), network(*args), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_large_layers_share_their_memory():
     rng = np.random.default_rng(0)
     x = rng.standard_normal((96, 64)).astype(np.float32)

@@ -183,7 +183,7 @@ def agrees(compiled, function, arguments):
     alike(got, wanted, arguments)
 
 
-pytestmark = [pytest.mark.one_of(3), pytest.mark.filterwarnings("ignore::RuntimeWarning")]
+pytestmark = [pytest.mark.one_of(5), pytest.mark.filterwarnings("ignore::RuntimeWarning")]
 
 
 def call_with_all(function, lengths=(7, 5), **options):

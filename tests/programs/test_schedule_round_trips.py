@@ -25,7 +25,7 @@ from nestor.transforms.schedule.apply_schedule import apply_sequence
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from benchmarks.yardstick import ROWS
 
-pytestmark = pytest.mark.one_of(2)
+pytestmark = pytest.mark.one_of(5)
 
 
 def numbers(*shape: int) -> np.ndarray:

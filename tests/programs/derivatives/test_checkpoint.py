@@ -11,7 +11,7 @@ from nestor.dialects.parse import parse_module
 from nestor.dialects.registry import make_context
 from nestor.transforms.registry import load_pass
 
-pytestmark = pytest.mark.one_of(3)
+pytestmark = pytest.mark.one_of(5)
 
 RNG = np.random.default_rng(7)
 X, W = RNG.normal(size=(6, 5)), RNG.normal(size=(4, 5, 5)) * 0.4

@@ -15,7 +15,7 @@ import pytest
 from whole import convergence as programs
 from whole.program import symmetric
 
-pytestmark = pytest.mark.one_of(3)
+pytestmark = pytest.mark.one_of(4)
 
 STEP = 1e-6
 

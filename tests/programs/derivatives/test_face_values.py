@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from nestor import nn
 
-pytestmark = pytest.mark.one_of(3)
+pytestmark = pytest.mark.one_of(4)
 
 RNG = np.random.default_rng(3)
 W, X = RNG.normal(size=4), RNG.normal(size=(3, 4))

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from in_place_programs import PROGRAMS
 
-pytestmark = pytest.mark.one_of(3)
+pytestmark = pytest.mark.one_of(4)
 
 NAMES = {f.__name__: f for f in PROGRAMS}
 

@@ -16,7 +16,7 @@ from benchmarks.yardstick import ROWS, loop_gradients
 from benchmarks.yardstick.cold import FIRST_CALLS
 from benchmarks.yardstick.row import error_of
 
-pytestmark = pytest.mark.one_of(3)
+pytestmark = pytest.mark.one_of(5)
 
 WRITTEN = {"torch-out", "torch-loss", "numba-fresh", *PEERS}
 

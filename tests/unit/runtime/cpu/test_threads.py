@@ -262,6 +262,7 @@ def test_python_threads_that_call_at_once():
     assert scaled.cache_info()["compiled"] == summed.cache_info()["compiled"] == 1
 
 
+@pytest.mark.slow
 def test_the_same_count_gives_the_same_bits():
     @nt.jit
     def norm(x):

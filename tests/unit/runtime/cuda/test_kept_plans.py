@@ -14,7 +14,7 @@ from nestor.runtime.cuda import engine, host_program
 from nestor.runtime.disk_cache import COUNTS
 from test_cuda_runtime import on_device, pick, plain, scaled
 
-pytestmark = pytest.mark.one_of(3)
+pytestmark = pytest.mark.one_of(4)
 
 SHIFT = 1.0
 

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType, i64
 from xdsl.ir import Block, Region
 from xdsl.parser import Parser
 
-pytestmark = pytest.mark.one_of(2)
+pytestmark = pytest.mark.one_of(4)
 
 DYNAMIC = (
     "steps",

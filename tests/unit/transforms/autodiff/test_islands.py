@@ -9,7 +9,7 @@ from nestor.dialects.diagnostic import NestorError
 from nestor.dialects.nt.ops import LoopsOp
 from nestor.dialects.parse import parse_module
 
-pytestmark = pytest.mark.one_of(2)
+pytestmark = pytest.mark.one_of(4)
 
 _RNG = np.random.default_rng(0)
 X, Y = _RNG.standard_normal((2, 4, 5))

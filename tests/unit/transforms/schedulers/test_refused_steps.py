@@ -26,7 +26,7 @@ from nestor.transforms.schedulers.cuda.schedule_cuda import schedule_function
 from nestor.transforms.schedulers.refusals import NOT_TAKEN
 from places import ROOT
 
-pytestmark = pytest.mark.one_of(3)
+pytestmark = pytest.mark.one_of(6)
 
 R = np.random.default_rng(3)
 X, W, B = R.random((24, 33)), R.random((33, 40)), R.random(40)
