@@ -310,6 +310,13 @@ _ROWS: dict[tuple[str, str], tuple[Primitive, ...]] = {
             (Result("accumulators", BUFFER), Result("back")),
         ),
         _primitive(
+            "recompute",
+            "Do nests once more for readers, which then read what was made for them alone.",
+            (Target("loops", variadic=True),),
+            (Option("readers", "int", 1),),
+            (Result("loops", variadic=True),),
+        ),
+        _primitive(
             "compute_inline",
             "Compute the elements of a buffer where they are read, and drop the buffer.",
             _CONSUMED_BUFFER,
@@ -492,7 +499,10 @@ _ROWS: dict[tuple[str, str], tuple[Primitive, ...]] = {
             "reuse_buffers",
             "Let buffers whose elements are not needed at the same time share memory.",
             (),
-            (Option("order", "word", "kept", choices=("kept", "free")),),
+            (
+                Option("order", "word", "kept", choices=("kept", "free")),
+                Option("within", "word", "function", choices=("function", "nest")),
+            ),
         ),
         _primitive(
             "fold_buffer",

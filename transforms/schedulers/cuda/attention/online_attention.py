@@ -26,32 +26,32 @@ from math import prod
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import SSAValue
 
-from ....analysis.machine import Gpu
-from ....analysis.nest.buffers import buffer_name, element_bytes
-from ....analysis.nest.loop_structure import enclosing_loops, loops_in, perfect_band
-from ....analysis.nest.values.trip_counts import extent_of
-from ....dialects.diagnostic import fail
-from ....dialects.nest import LANES, AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
-from ...nest.loops.fuse import fuse
-from ...nest.loops.normalise import remove_unit_loop, why_not_remove_unit_loop
-from ...nest.loops.reorder import reorder
-from ...nest.loops.split import split, why_not_split
-from ...nest.loops.unmask import unmask
-from ...nest.mapping.annotate import annotate
-from ...nest.mapping.bind import bind
-from ...nest.memory.cache_write import cache_write
-from ...nest.memory.resize_buffer import resize_buffer, why_not_resize_buffer
-from ...nest.memory.set_memory import set_memory
-from ...nest.memory.sink_alloc import sink_alloc
-from ...nest.memory.transform_layout import transform_layout
-from ...nest.reductions.online_softmax import online_softmax
-from ...nest.reductions.online_softmax_plan import OnlineSoftmax, online_plan
-from ...nest.rewrite.steps import Steps
-from ..patterns.attention import Attention
-from ..patterns.products import sum_of_products_in
-from .grid import bind_blocks
-from .sum_neighbours import neighbours_of
-from .sum_tiles import SumTile, Tiling, parts
+from .....analysis.machine import Gpu
+from .....analysis.nest.buffers import buffer_name, element_bytes
+from .....analysis.nest.loop_structure import enclosing_loops, loops_in, perfect_band
+from .....analysis.nest.values.trip_counts import extent_of
+from .....dialects.diagnostic import fail
+from .....dialects.nest import LANES, AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
+from ....nest.loops.fuse import fuse
+from ....nest.loops.normalise import remove_unit_loop, why_not_remove_unit_loop
+from ....nest.loops.reorder import reorder
+from ....nest.loops.split import split, why_not_split
+from ....nest.loops.unmask import unmask
+from ....nest.mapping.annotate import annotate
+from ....nest.mapping.bind import bind
+from ....nest.memory.cache_write import cache_write
+from ....nest.memory.resize_buffer import resize_buffer, why_not_resize_buffer
+from ....nest.memory.set_memory import set_memory
+from ....nest.memory.sink_alloc import sink_alloc
+from ....nest.memory.transform_layout import transform_layout
+from ....nest.reductions.online_softmax import online_softmax
+from ....nest.reductions.online_softmax_plan import OnlineSoftmax, online_plan
+from ....nest.rewrite.steps import Steps
+from ...patterns.attention import Attention
+from ...patterns.products import sum_of_products_in
+from ..grid import bind_blocks
+from ..sum_neighbours import neighbours_of
+from ..sum_tiles import SumTile, Tiling, parts
 from .whole_row_attention import RowsOfBlock, padding
 
 WARPS = 8

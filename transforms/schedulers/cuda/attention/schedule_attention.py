@@ -15,14 +15,14 @@ from typing import Any
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.dialects.func import FuncOp
 
-from ....analysis.machine import Gpu
-from ....analysis.nest.loop_structure import enclosing_function
-from ....dialects.diagnostic import NestorError
-from ....dialects.nest import AllocOp
-from ....dialects.remarks import remark
-from ...nest.mapping.insert_barriers import why_not_insert_barriers
-from ...nest.rewrite.steps import UNRECORDED, Steps
-from ..patterns.attention import Attention, attention_with
+from .....analysis.machine import Gpu
+from .....analysis.nest.loop_structure import enclosing_function
+from .....dialects.diagnostic import NestorError
+from .....dialects.nest import AllocOp
+from .....dialects.remarks import remark
+from ....nest.mapping.insert_barriers import why_not_insert_barriers
+from ....nest.rewrite.steps import UNRECORDED, Steps
+from ...patterns.attention import Attention, attention_with
 from .whole_row_attention import ROWS, WholeRows, rows_that_fit
 
 

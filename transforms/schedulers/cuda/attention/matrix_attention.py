@@ -35,40 +35,40 @@ from math import prod
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 
-from ....analysis.machine import STATIC_SHARED_BYTES, Gpu
-from ....analysis.nest.buffers import declared_space, element_bytes
-from ....analysis.nest.kernels.matrix_tiles import COLUMNS, ROWS, Form, form_of
-from ....analysis.nest.loop_structure import enclosing_loops, is_inside, loops_in, perfect_band
-from ....analysis.nest.values.trip_counts import extent_of
-from ....dialects.attributes import ASYNC
-from ....dialects.diagnostic import fail
-from ....dialects.nest import LANES, AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
-from ...nest.loops.fuse import fuse
-from ...nest.loops.normalise import remove_unit_loop, why_not_remove_unit_loop
-from ...nest.loops.reorder import reorder
-from ...nest.loops.split import split
-from ...nest.loops.unmask import unmask
-from ...nest.mapping.annotate import annotate
-from ...nest.mapping.vectorize import vectorize
-from ...nest.memory.cache_read import cache_read
-from ...nest.memory.cache_write import cache_write
-from ...nest.memory.hoist_alloc import hoist_alloc
-from ...nest.memory.pipeline import pipeline, why_not_pipeline
-from ...nest.memory.set_memory import set_memory
-from ...nest.memory.stage_factors import stage_factors
-from ...nest.memory.transform_layout import transform_layout
-from ...nest.reductions.online_softmax import online_softmax
-from ...nest.reductions.rfactor import rfactor
-from ...nest.reductions.skip_masked import skip_masked, why_not_skip_masked
-from ...nest.rewrite.steps import Steps
-from ..patterns.attention import Attention
-from ..patterns.products import Product, sum_of_products_in
-from .grid import bind_blocks
-from .matrix_tiles import LANE_COLUMN, LANE_ROW, WARP_ROW, MatrixTiling, bind_as
+from .....analysis.machine import STATIC_SHARED_BYTES, Gpu
+from .....analysis.nest.buffers import declared_space, element_bytes
+from .....analysis.nest.kernels.matrix_tiles import COLUMNS, ROWS, Form, form_of
+from .....analysis.nest.loop_structure import enclosing_loops, is_inside, loops_in, perfect_band
+from .....analysis.nest.values.trip_counts import extent_of
+from .....dialects.attributes import ASYNC
+from .....dialects.diagnostic import fail
+from .....dialects.nest import LANES, AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
+from ....nest.loops.fuse import fuse
+from ....nest.loops.normalise import remove_unit_loop, why_not_remove_unit_loop
+from ....nest.loops.reorder import reorder
+from ....nest.loops.split import split
+from ....nest.loops.unmask import unmask
+from ....nest.mapping.annotate import annotate
+from ....nest.mapping.vectorize import vectorize
+from ....nest.memory.cache_read import cache_read
+from ....nest.memory.cache_write import cache_write
+from ....nest.memory.hoist_alloc import hoist_alloc
+from ....nest.memory.pipeline import pipeline, why_not_pipeline
+from ....nest.memory.set_memory import set_memory
+from ....nest.memory.stage_factors import stage_factors
+from ....nest.memory.transform_layout import transform_layout
+from ....nest.reductions.online_softmax import online_softmax
+from ....nest.reductions.rfactor import rfactor
+from ....nest.reductions.skip_masked import skip_masked, why_not_skip_masked
+from ....nest.rewrite.steps import Steps
+from ...patterns.attention import Attention
+from ...patterns.products import Product, sum_of_products_in
+from ..grid import bind_blocks
+from ..matrix_tiles import LANE_COLUMN, LANE_ROW, WARP_ROW, MatrixTiling, bind_as
 from .online_attention import OnlineAttention, SumsOfKeys, adds
-from .sum_neighbours import neighbours_of
-from .sum_tiles import SumTile, parts
-from .tile_copies import mark_vector
+from ..sum_neighbours import neighbours_of
+from ..sum_tiles import SumTile, parts
+from ..tile_copies import mark_vector
 
 WARPS = 4
 """Warps of a block."""
