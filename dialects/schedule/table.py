@@ -49,7 +49,7 @@ class Result:
 
     name: str
     kind: str = LOOP
-    when: tuple[str, str] | None = None
+    when: tuple[str, object] | None = None
     variadic: bool = False
     """As many as there are handles of the (variadic) target."""
 
@@ -394,7 +394,7 @@ _ROWS: dict[tuple[str, str], tuple[Primitive, ...]] = {
             "online_softmax",
             "Compute a softmax of rows and the product that uses it block by block of the rows.",
             (Target("rows"), Target("product", keyword="with")),
-            (_FACTOR,),
+            (_FACTOR, Option("kept", "flag", False)),
             (
                 Result("start"),
                 Result("zeros"),
@@ -403,6 +403,7 @@ _ROWS: dict[tuple[str, str], tuple[Primitive, ...]] = {
                 Result("scaled"),
                 Result("of_product"),
                 Result("end"),
+                Result("kept", when=("kept", True)),
             ),
         ),
         _primitive(

@@ -43,7 +43,7 @@ from ...nest.mapping.annotate import annotate
 from ...nest.mapping.bind import bind
 from ...nest.memory.cache_write import cache_write
 from ...nest.memory.pipeline import pipeline, why_not_pipeline
-from ...nest.memory.resize_buffer import resize_buffer
+from ...nest.memory.resize_buffer import resize_buffer, why_not_resize_buffer
 from ...nest.memory.set_memory import set_memory
 from ...nest.memory.sink_alloc import sink_alloc, why_not_sink_alloc
 from ...nest.memory.stage_factors import stage_factors
@@ -318,7 +318,8 @@ class Tiling:
         if isinstance(alloc, AllocOp) and is_used_here and why_not_sink_alloc(alloc, block) is None:
             sunk = steps.do(sink_alloc, alloc, block)
             for axis in range(len(sunk.memref.type.get_shape())):
-                sunk = steps.do(resize_buffer, sunk, dimension=axis)
+                if why_not_resize_buffer(sunk, axis) is None:
+                    sunk = steps.do(resize_buffer, sunk, dimension=axis)
             return sunk, None
         init = "identity" if self.start is None else "load"
         sums, first, back = steps.do(cache_write, result, block, init=init, name="sums", tail="mask")

@@ -24,11 +24,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from xdsl.dialects.builtin import MemRefType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
 from .....analysis.machine import Gpu
-from .....analysis.nest.buffers import buffer_name, element_bytes
+from .....analysis.nest.buffers import buffer_name
+from .....analysis.nest.kernels.matrix_tiles import form_of
 from .....analysis.nest.loop_structure import enclosing_loops, is_inside, perfect_band
 from .....analysis.nest.values.trip_counts import extent_of
 from .....dialects.diagnostic import NestorError, fail
@@ -48,7 +50,7 @@ from ....nest.producers.recompute import recompute
 from ....nest.rewrite.steps import UNRECORDED, Steps
 from ....nest.rewrite.trials import copies
 from ...patterns.chains import MOST_TERMS, Chain, Reader, chains_in
-from ...patterns.products import Product, sum_of_products_in
+from ...patterns.products import Product
 from ..grid import bind_blocks, make_perfect
 from ..sum_neighbours import neighbours_of
 from ..sum_tiles import SumTile, Tiling, parts
@@ -64,6 +66,9 @@ COLUMNS = "x16 v2"
 DEPTH = 16
 """Terms of a step of a product."""
 
+WIDTHS = ((32, "x16 v2"), (64, "x16 v4"), (MOST_TERMS, "r2 x16 v4"))
+"""Columns of the sums of a reader, as many as there may be."""
+
 
 def schedule_chains(function: FuncOp, gpu: Gpu, steps: Steps) -> None:
     """Bind the chains of a function, where all steps are legal for all readers of a factor."""
@@ -75,8 +80,18 @@ def schedule_chains(function: FuncOp, gpu: Gpu, steps: Steps) -> None:
             remark(first, text + refusal.diagnostic.message)
             continue
         for chain in group:
-            way = ChainTiling(chain, gpu, steps)
+            way = _way_of(chain)(chain, gpu, steps)
             remark(way.run(), way.describe())
+
+
+def _way_of(chain: Chain) -> type[ChainTiling]:
+    """The schedule for the type of the factors."""
+    from .matrix_chains import MatrixChain
+
+    type_ = chain.readers[0].factor.memref.type
+    assert isinstance(type_, MemRefType)
+    form = form_of(type_.element_type)
+    return MatrixChain if form is not None and form.bits == 16 else ChainTiling
 
 
 def _why_not(group: Sequence[Chain], gpu: Gpu) -> NestorError | None:
@@ -84,7 +99,7 @@ def _why_not(group: Sequence[Chain], gpu: Gpu) -> NestorError | None:
     of = copies(group[0].producers[0])
     try:
         for chain in group:
-            if (error := why_not_insert_barriers(ChainTiling(_moved(chain, of), gpu, UNRECORDED).run())) is not None:
+            if (error := why_not_insert_barriers(_way_of(chain)(_moved(chain, of), gpu, UNRECORDED).run())) is not None:
                 return error
     except NestorError as error:
         return error
@@ -163,20 +178,15 @@ class ChainTiling:
         ends = self._sums_of_block(readers, blocks[-1], uses)
         for loop in (*rows, *products, *(inner[start] for start in starts)):
             steps.attempt(unmask, loop)
-        scores = self._tile_scores(rows)
-        sums = []
-        for reader, row, end in zip(readers, products, ends, strict=True):
-            tiling = SumsOfKeys(self._tile_of_reader(row), [inner[reader.start], *end], steps)  # pyright: ignore
-            tiling.run()
-            sums.append(tiling.sums)
+        others = [[inner[start], *end] for start, end in zip(starts, ends, strict=True)]
+        tilings, sums = self._tile(rows, products, others, made)
         bind_blocks(blocks, steps)
-        for tiling in scores:
-            tiling.keep_sums()
-        for buffer in sums:
-            steps.do(set_memory, buffer, space="local")
-        for buffer in made:
-            self._to_shared(buffer)
+        self._keep(tilings, sums, made)
+        self._copy_ahead(keys, blocks[-1])
         return blocks[0]
+
+    def _copy_ahead(self, keys: ForOp, block: ForOp) -> None:
+        """Copy what the next tile of columns needs while one is computed."""
 
     # ---- nests ----
 
@@ -287,39 +297,62 @@ class ChainTiling:
 
     # ---- products ----
 
+    def _tile(
+        self, rows: list[ForOp], products: list[ForOp], others: list[list[ForOp]], factors: list[AllocOp]
+    ) -> tuple[list[Tiling], list[AllocOp]]:
+        """Tile all products: the ones that are done tile by tile, and the readers' sums."""
+        scores = self._tile_scores(rows)
+        sums: list[AllocOp] = []
+        for row, nests in zip(products, others, strict=True):
+            tiling = SumsOfKeys(self._tile_of_reader(row), nests, self.steps)
+            tiling.run()
+            assert tiling.sums is not None
+            sums.append(tiling.sums)
+        return scores, sums
+
+    def _keep(self, tilings: list[Tiling], sums: list[AllocOp], factors: list[AllocOp]) -> None:
+        """Put buffers where they belong, when all loops are bound."""
+        for tiling in tilings:
+            tiling.keep_sums()
+        for buffer in sums:
+            self.steps.do(set_memory, buffer, space="local")
+        for buffer in factors:
+            self._to_shared(buffer)
+
     def _tile_scores(self, rows: list[ForOp]) -> list[Tiling]:
         """Tile the products that the factors are computed of; what computes these goes with the last one."""
         made: list[Tiling] = []
         done: set[ForOp] = set()
         for row in [row for row in rows if _sums_in(row) is not None]:
-            tile = self._tile_of(row, self.columns)
+            tile = self._tile_of_scores(row)
             start, tile.uses = neighbours_of(tile)
             done.update([row, *tile.uses, *([] if start is None else [start])])
-            tiling = Tiling(tile, start, self.steps)
+            tiling = self._tiling(tile, start)
             tiling.run()
             made.append(tiling)
         if any(row not in done for row in rows):
             raise fail(rows[0], "the factors are not computed element by element")
         return made
 
-    def _tile_of(self, row: ForOp, columns: str) -> SumTile:
+    def _tiling(self, tile: SumTile, start: ForOp | None) -> Tiling:
+        return Tiling(tile, start, self.steps)
+
+    def _tile_of_scores(self, row: ForOp) -> SumTile:
+        return self._tile_of(row, self.rows, self.columns, self.depth)
+
+    def _tile_of(self, row: ForOp, rows: str, columns: str, depth: int, results: int = 0) -> SumTile:
         """The sum in a nest over rows and columns of a block, and its tile."""
-        product = sum_of_products_in(perfect_band(row)[0:])
-        sums = _sums_in(row)
+        sums, band = _sums_in(row), perfect_band(row)
         assert sums is not None
-        band = perfect_band(row)
-        tiled = [(band[0], parts(self.rows)), (band[1], parts(columns))]
-        return SumTile(sums, [], tiled, [band[2]], self.depth, around=len(enclosing_loops(row)))
+        tiled = [(band[0], parts(rows)), (band[1], parts(columns))]
+        return SumTile(sums, [], tiled, [band[2]], depth, around=len(enclosing_loops(row)), results=results)
 
     def _tile_of_reader(self, row: ForOp) -> SumTile:
         """The sums that stay while tiles of columns come and go: four or eight neighbours of a row for each thread."""
         features = extent_of(perfect_band(row)[1])
         assert features is not None
-        count = 1
-        while count * 32 < features:
-            count *= 2
-        text = {1: "x16 v2", 2: "x16 v4", 4: "r2 x16 v4"}[count]
-        return self._tile_of(row, text)
+        columns = next(text for size, text in WIDTHS if features <= size)
+        return self._tile_of(row, self.rows, columns, self.depth)
 
     def _to_shared(self, buffer: AllocOp) -> None:
         rank = buffer.memref.type.get_num_dims()
