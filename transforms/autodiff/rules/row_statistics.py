@@ -10,7 +10,7 @@
 Roundings. x is that of the program, each step rounded as the program rounds it. Where the arrays have 16 bits, all of l, p,
 dp, sum(c * y) and dx is computed in 32, of the exponentials and their sum as the forward has them, and of y as it was
 rounded; p and dx are rounded to the arrays' type once, before the products and steps of f that take them. Products are added
-up in 32 bits. The program's own weights are rounded two times (exponentials, quotients), p once: both are as near to the
+up in 32 bits, and the exponentials have an error of 2^-21 besides. The program's own weights are rounded two times (exponentials, quotients), p once: both are as near to the
 weights of the rounded scores. In 32 and 64 bits all is computed in these.
 
 T. Dao, "FlashAttention-2" (2023).
@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import DYNAMIC_INDEX, UnitAttr, bf16, f16, f32, f64
 from xdsl.ir import Operation, SSAValue
 
+from ....dialects.attributes import NT_APPROXIMATE, NT_RECOMPUTED
 from ....dialects.nt.checkpoint_ops import OptimizationBarrierOp
 from ....dialects.nt.composite_op import CompositeOp
 from ....dialects.nt.ops import CastOp, DotOp, ReduceOp, TransposeOp, YieldOp, element_of, shape_of
@@ -33,9 +34,6 @@ from ..activity import active_values
 if TYPE_CHECKING:
     from ..builder import Builder
     from ..reverse import Reverse
-
-MARK = "nt.recomputed"
-"""The attribute of composites that kernels compute, and whose reverse may compute again what is large."""
 
 FLOATS = (f16, bf16, f32, f64)
 
@@ -56,12 +54,12 @@ def mark(ops: Iterable[Operation]) -> None:
     """Let the reverse of attention compute the scores again."""
     for op in ops:
         if isinstance(op, CompositeOp) and op.label.data == "attention":
-            op.attributes[MARK] = UnitAttr()
+            op.attributes[NT_RECOMPUTED] = UnitAttr()
 
 
 def keeps_statistics(op: CompositeOp) -> bool:
     """Whether the reverse computes the scores again: a row has more of them than features, or so many as a call knows."""
-    if MARK not in op.attributes or (parts := _parts_of(op)) is None:
+    if NT_RECOMPUTED not in op.attributes or (parts := _parts_of(op)) is None:
         return False
     keys, features = shape_of(parts.scores)[-1], shape_of(parts.values)[-1]
     return features != DYNAMIC_INDEX and (keys == DYNAMIC_INDEX or keys > features)
@@ -157,6 +155,9 @@ def reverse(op: CompositeOp, cotangent: SSAValue, to: Reverse) -> None:
     inside = type(to)(b, active_values(made, list(starts)), to.rules)
     dp = b.cast(b.value(DotOp(c, values, ([rank - 1], [rank - 1]), (stack, stack))), wide)
     p = b.elementwise("exp", b.elementwise("subtract", b.cast(x, wide), _spread(norms, x, b)))
+    if wide == f32 and element_of(values) in (f16, bf16):
+        assert isinstance(p.owner, Operation)
+        p.owner.attributes[NT_APPROXIMATE] = UnitAttr()
     dx = b.elementwise("multiply", p, b.elementwise("subtract", dp, _spread(along, x, b)))
     weights = b.cast(p, element_of(values))
     inside.add(x, b.cast(dx, element_of(x)))

@@ -51,6 +51,7 @@ from ...nest.memory.transform_layout import transform_layout
 from ...nest.rewrite.steps import UNRECORDED, Steps
 from ...nest.rewrite.trials import copies
 from .grid import blocks_of, grid_axes
+from .grid import make_perfect as make_perfect_nest
 from .sum_neighbours import axis_along, loops_over, make_perfect, neighbours_of
 from .tile_copies import (
     AXES,
@@ -301,8 +302,13 @@ class Tiling:
             if tile.depth is not None:
                 terms[at : at + 1] = self._split(terms[at], tile.depth)
         count = len(terms) - tile.inner_terms if is_sum else 0
-        steps.do(reorder, [*blocks, *terms[:count], *tiles, *terms[count:]])
+        self._reorder([*blocks, *terms[:count], *tiles, *terms[count:]])
         return blocks, tiles, terms
+
+    def _reorder(self, loops: list[ForOp]) -> None:
+        """Reorder a band, what splitting left between its loops gone into them: a variable that is a value is computed again."""
+        make_perfect_nest(min(loops, key=lambda loop: len(enclosing_loops(loop))), self.steps)
+        self.steps.do(reorder, loops)
 
     def _split(self, loop: ForOp, factor: int) -> tuple[ForOp, ForOp]:
         """Blocks of `factor` iterations, without a domain where they divide the loop."""
@@ -344,7 +350,7 @@ class Tiling:
         threads = sorted(((part.axis, loop) for part, loop in found if part.axis in AXES), key=by_axis)
         vectors = [loop for part, loop in found if part.axis == VECTOR]
         others = [loop for part, loop in found if part.axis == REGISTER]
-        steps.do(reorder, [*(loop for _, loop in threads), *terms, *others, *vectors])
+        self._reorder([*(loop for _, loop in threads), *terms, *others, *vectors])
         bind_threads(threads, steps)
         self._mark_terms(terms)
         for loop in others:

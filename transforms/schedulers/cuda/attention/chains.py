@@ -241,6 +241,7 @@ class ChainTiling:
         """Let all be computed tile by tile of columns: the loop over the tiles."""
         tiles: list[ForOp] = []
         for row in producers:
+            make_perfect(row, self.steps)  # where a variable is a value, to split its loop leaves an operation
             band = perfect_band(row)
             outer, inside = self._split(band[1], self.width)
             self.steps.do(reorder, [outer, row, inside, *band[2:]])
