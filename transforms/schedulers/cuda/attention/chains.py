@@ -176,7 +176,8 @@ class ChainTiling:
         rows = [inner[nest] for nest in producers]
         made = self._sunk_factors(rows, keys)
         ends = self._sums_of_block(readers, blocks[-1], uses)
-        for loop in (*rows, *products, *(inner[start] for start in starts)):
+        sets = [row for row in rows if not any(isinstance(op, LoadOp | AccumulateOp) for op in row.walk())]
+        for loop in (*sets, *(inner[start] for start in starts)):
             steps.attempt(unmask, loop)
         others = [[inner[start], *end] for start, end in zip(starts, ends, strict=True)]
         tilings, sums = self._tile(rows, products, others, made)
