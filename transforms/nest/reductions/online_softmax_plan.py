@@ -306,7 +306,7 @@ def _check_body(
         if len(places) != 1 or places[0] > ops.index(update):
             raise _NoSoftmax("a variable is not set once, before its loop", update)
         loads = [u.operation for u in buffer.uses if isinstance(u.operation, LoadOp)]
-        others = [load for load in loads if _other_users(load, kept)]
+        others = [load for load in loads if load not in kept or _other_users(load, kept)]
         if len(others) != 1 or len(_other_users(others[0], kept)) != 1:
             raise _NoSoftmax("the maximum or the sum is used elsewhere", update)
         for load in loads:

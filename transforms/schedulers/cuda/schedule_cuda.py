@@ -147,11 +147,12 @@ def _schedule_function(function: FuncOp, block: int, steps: Steps, gpu: Gpu) -> 
     if has_tuples(function):
         optional(lambda: lift_tuples(function, steps))
     optional(lambda: inline_masks(function, steps))
-    # both of its products are those of tensor cores
+    # both of its products, or all, are those of tensor cores
     optional(lambda: schedule_attention(function, gpu, steps, narrow=True))
+    optional(lambda: schedule_chains(function, gpu, steps, narrow=True))
     optional(lambda: schedule_tensor_cores(function, gpu, steps))
     optional(lambda: schedule_attention(function, gpu, steps, narrow=False))
-    optional(lambda: schedule_chains(function, gpu, steps))
+    optional(lambda: schedule_chains(function, gpu, steps, narrow=False))
     optional(lambda: segment(function, steps))
     for nest in list(units(function.body.block)):
         if nest.parent is None or not isinstance(nest, ForOp) or is_scheduled(nest):

@@ -24,7 +24,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from xdsl.dialects.builtin import MemRefType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
@@ -50,7 +49,7 @@ from ....nest.producers.recompute import recompute
 from ....nest.rewrite.steps import UNRECORDED, Steps
 from ....nest.rewrite.trials import copies
 from ...patterns.chains import MOST_TERMS, Chain, Reader, chains_in
-from ...patterns.products import Product
+from ...patterns.products import Product, sum_of_products_in
 from ..grid import bind_blocks, make_perfect
 from ..sum_neighbours import neighbours_of
 from ..sum_tiles import SumTile, Tiling, parts
@@ -70,11 +69,31 @@ WIDTHS = ((32, "x16 v2"), (64, "x16 v4"), (MOST_TERMS, "r2 x16 v4"))
 """Columns of the sums of a reader, as many as there may be."""
 
 
-def schedule_chains(function: FuncOp, gpu: Gpu, steps: Steps) -> None:
-    """Bind the chains of a function, where all steps are legal for all readers of a factor."""
+ROWS_OF_BLOCK = 64
+
+RATES = (96, 768)
+"""Multiply-adds of a multiprocessor in a cycle: of its threads, and of its tensor cores."""
+
+SCORE = 0.7
+"""Cycles of a multiprocessor in which an element is written and read again, of all of them together."""
+
+LAUNCH = 5000.0
+"""Cycles in which another kernel is launched."""
+
+UNKNOWN_EXTENT = 1024
+"""Assumed value of an extent that is known at run time only."""
+
+
+def schedule_chains(function: FuncOp, gpu: Gpu, steps: Steps, narrow: bool) -> None:
+    """Bind the chains of a function, where all steps are legal for all readers of a factor: of 16 bits, or the others."""
     for group in chains_in(function):
-        refusal = _why_not(group, gpu)
+        if all(_way_of(chain) is not ChainTiling for chain in group) != narrow:
+            continue
         first = group[0].readers[0].product.outermost
+        if not pays(group, gpu):
+            remark(first, "the factors of the product are stored to global memory: few blocks would compute them")
+            continue
+        refusal = _why_not(group, gpu)
         if refusal is not None:
             text = "the factors of the product are stored to global memory, and not computed where they are used: "
             remark(first, text + refusal.diagnostic.message)
@@ -84,14 +103,43 @@ def schedule_chains(function: FuncOp, gpu: Gpu, steps: Steps) -> None:
             remark(way.run(), way.describe())
 
 
+def pays(group: Sequence[Chain], gpu: Gpu) -> bool:
+    """Whether blocks of rows take less time than the nests apart: where there are few, each of which passes over long rows."""
+    chain = group[0]
+    rows, columns = _extents(chain.readers[0])
+    products = [one for nest in chain.producers if (one := sum_of_products_in(perfect_band(nest))) is not None]
+    terms = sum(extent_of(one.term) or MOST_TERMS for one in products)
+    rate = RATES[_way_of(chain) is not ChainTiling]
+    together = 0.0
+    for one in group:
+        height, width = (rows, columns) if one.turned == chain.turned else (columns, rows)
+        own = sum(extent_of(reader.product.column) or MOST_TERMS for reader in one.readers)
+        blocks = _count(one.readers[0]) * -(-height // ROWS_OF_BLOCK)
+        together += -(-blocks // gpu.multiprocessors) * ROWS_OF_BLOCK * width * (terms + own) / rate
+    readers = [reader for one in group for reader in one.readers]
+    scores = _count(chain.readers[0]) * rows * columns
+    work = terms + sum(extent_of(reader.product.column) or MOST_TERMS for reader in readers)
+    count = len(products) + len(readers)
+    apart = scores * (work / rate + count * SCORE) / gpu.multiprocessors
+    return together <= apart + LAUNCH * (count - len(group))
+
+
+def _extents(reader: Reader) -> tuple[int, int]:
+    """Rows and columns of a factor, as far as is known."""
+    rows, columns = (extent_of(loop) or UNKNOWN_EXTENT for loop in (reader.product.row, reader.product.term))
+    return rows, columns
+
+
+def _count(reader: Reader) -> int:
+    return prod(extent_of(loop) or UNKNOWN_EXTENT for loop in reader.product.batch)
+
+
 def _way_of(chain: Chain) -> type[ChainTiling]:
-    """The schedule for the type of the factors."""
+    """The schedule for the types of the factors."""
     from .matrix_chains import MatrixChain
 
-    type_ = chain.readers[0].factor.memref.type
-    assert isinstance(type_, MemRefType)
-    form = form_of(type_.element_type)
-    return MatrixChain if form is not None and form.bits == 16 else ChainTiling
+    forms = [form_of(reader.factor.result.type) for reader in chain.readers]
+    return MatrixChain if all(form is not None and form.bits == 16 for form in forms) else ChainTiling
 
 
 def _why_not(group: Sequence[Chain], gpu: Gpu) -> NestorError | None:
