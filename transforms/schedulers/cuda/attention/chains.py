@@ -80,6 +80,9 @@ SCORE = 0.7
 LAUNCH = 5000.0
 """Cycles in which another kernel is launched."""
 
+WORTH = 2.0
+"""How much longer blocks of rows may take than the nests apart, which do not keep all multiprocessors busy either."""
+
 UNKNOWN_EXTENT = 1024
 """Assumed value of an extent that is known at run time only."""
 
@@ -121,7 +124,7 @@ def pays(group: Sequence[Chain], gpu: Gpu) -> bool:
     work = terms + sum(extent_of(reader.product.column) or MOST_TERMS for reader in readers)
     count = len(products) + len(readers)
     apart = scores * (work / rate + count * SCORE) / gpu.multiprocessors
-    return together <= apart + LAUNCH * (count - len(group))
+    return together <= WORTH * (apart + LAUNCH * (count - len(group)))
 
 
 def _extents(reader: Reader) -> tuple[int, int]:
@@ -367,7 +370,8 @@ class ChainTiling:
         for buffer in sums:
             self.steps.do(set_memory, buffer, space="local")
         for buffer in factors:
-            self._to_shared(buffer)
+            if buffer.parent is not None:
+                self._to_shared(buffer)
 
     def _tile_scores(self, rows: list[ForOp]) -> list[Tiling]:
         """Tile the products that the factors are computed of; what computes these goes with the last one."""
