@@ -13,7 +13,8 @@ becomes
     %2 = arith.mulf %0, %1 : vector<2xf16>
     vector.store %2, %w[%m, %c0]
 
-What is loaded from elsewhere is two elements by one access, where that is known to be aligned. What has no form for a pair is done for one iteration and then the other, operation by operation, as lanes of a vector
+What is loaded from elsewhere is two elements by one access, where that is known to be aligned.
+What has no form for a pair is done for one iteration and then the other, operation by operation, as lanes of a vector
 do it; of 16-bit floats the two are put together again. A buffer is an array of pairs (`nestor.pairs`) where all of its
 accesses are in such loops, along its last axis, or a tensor core's.
 """

@@ -9,9 +9,9 @@
 
 Roundings. x is that of the program, each step rounded as the program rounds it. Where the arrays have 16 bits, all of l, p,
 dp, sum(c * y) and dx is computed in 32, of the exponentials and their sum as the forward has them, and of y as it was
-rounded; p and dx are rounded to the arrays' type once, before the products and steps of f that take them. Products are added
-up in 32 bits, and the exponentials have an error of 2^-21 besides. The program's own weights are rounded two times (exponentials, quotients), p once: both are as near to the
-weights of the rounded scores. In 32 and 64 bits all is computed in these.
+rounded; p and dx are rounded to the arrays' type once, before the products and steps of f that take them. Products are
+added up in 32 bits, and exponentials have an error of 2^-21 besides. The program's own weights are rounded two times
+(exponentials, quotients), p once. In 32 and 64 bits all is computed in these.
 
 T. Dao, "FlashAttention-2" (2023).
 """
@@ -195,7 +195,7 @@ def _untransposed(value: SSAValue, b: Builder) -> SSAValue:
 
 
 def _norms(parts: _Parts, given: dict[SSAValue, SSAValue], wide, b: Builder) -> SSAValue:
-    """Of each row the logarithm of the sum of its exponentials: of the numbers that the forward has, with which they merge."""
+    """Of each row the logarithm of the sum of its exponentials, by the operations that the forward has: they merge."""
     copies = dict(given)
     for inner in _needed(parts.scores)[0]:
         b.add(inner.clone(copies))

@@ -18,8 +18,7 @@ a producer of its own, which can be moved into its loops: elements are computed 
 
 Refused unless all are loops of one block, in this order; unless the nests do nothing but compute, load and write buffers of
 that block, and have all writes to these up to the readers; where a nest makes nothing that is read; and where something
-that they read may be written before the first reader. In Halide each consumer may have `compute_at` of a `clone_in`, which is
-this; TVM, NNC and Exo have none.
+that they read may be written before the first reader. In Halide `clone_in` is this; TVM, NNC and Exo have none.
 """
 
 from __future__ import annotations

@@ -111,7 +111,8 @@ def online_softmax(rows: ForOp, product: ForOp, factor: int, kept: bool = False)
     """Do the rows and the product block by block, of `factor` scores.
 
     The loops that start the rows and the sums, the one over blocks, and in it the rows, what scales the sums, and the
-    product; the loop that ends the sums; and with `kept` the one that stores what rows keep. Raises the diagnostic of `why_not_online_softmax`.
+    product; the loop that ends the sums; and with `kept` the one that stores what rows keep. Raises the diagnostic of
+    `why_not_online_softmax`.
     """
     plan = online_plan(rows, product, factor, kept)
     if isinstance(plan, NestorError):

@@ -62,9 +62,7 @@ class _NoSoftmax(Exception):
         self.at = at
 
 
-def online_plan(
-    rows: ForOp, product: ForOp, factor: int, kept: bool = False
-) -> OnlineSoftmax | NestorError:
+def online_plan(rows: ForOp, product: ForOp, factor: int, kept: bool = False) -> OnlineSoftmax | NestorError:
     """The parts of the two nests, or the diagnostic that refuses to do them block by block."""
     action = f'compute the softmax "{rows.label}" with its product "{product.label}" block by block'
     if factor < 1:
@@ -72,7 +70,9 @@ def online_plan(
     try:
         plan = _match(rows, product)
         if bool(plan.kept) != kept:
-            what = "a row stores something else" if plan.kept else "a row keeps nothing of its maximum and sum"
+            what = (
+                "a row stores something else" if plan.kept else "a row keeps nothing of its maximum and sum"
+            )
             raise _NoSoftmax(what, plan.kept[-1] if plan.kept else None)
         _check_order(plan)
     except _NoSoftmax as reason:
@@ -247,7 +247,7 @@ def _kept(
     for op in stores:
         is_plain = op.where is None and op.mask is None and body.index(op) > body.index(passes[1])
         inside = [v for v in op.indices.operands if v not in outer and not _is_before(v, band[0])]
-        if not is_plain or inside or isinstance(op.memref.owner, Operation) and op.memref.owner in body:
+        if not is_plain or inside or (isinstance(op.memref.owner, Operation) and op.memref.owner in body):
             raise _NoSoftmax("a row stores something else", op)
     while pending:
         op = pending.pop().owner
@@ -273,7 +273,9 @@ def _is_before(value: SSAValue, nest: ForOp) -> bool:
 def _check_kept(kept: Sequence[Operation], rows: ForOp, product: ForOp) -> None:
     """What a row keeps may be stored behind the product."""
     stores = [op for op in kept if isinstance(op, StoreOp)]
-    for access in [a for nest in (rows, product) for op in nest.walk() if op not in kept for a in accesses_of(op)]:
+    for access in [
+        a for nest in (rows, product) for op in nest.walk() if op not in kept for a in accesses_of(op)
+    ]:
         for op in stores:
             if access.buffer is None or may_alias(root_of(access.buffer), root_of(op.memref)):
                 raise _NoSoftmax("the rows or the product use what a row keeps", access.op)

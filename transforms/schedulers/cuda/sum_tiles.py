@@ -288,7 +288,7 @@ class Tiling:
         self, nest: ForOp, outer: list[ForOp], tiled: list[ForOp]
     ) -> tuple[list[ForOp], list[ForOp], list[ForOp]]:
         """The loops over blocks, over the tile, and over terms (for the nest of the sum)."""
-        tile, steps = self.tile, self.steps
+        tile = self.tile
         is_sum = nest is tile.nest
         pairs = [
             self._split(loop, prod(part.size for part in own))
@@ -306,7 +306,7 @@ class Tiling:
         return blocks, tiles, terms
 
     def _reorder(self, loops: list[ForOp]) -> None:
-        """Reorder a band, what splitting left between its loops gone into them: a variable that is a value is computed again."""
+        """Reorder a band. What splitting left between its loops (a variable that is a value) goes into them."""
         make_perfect_nest(min(loops, key=lambda loop: len(enclosing_loops(loop))), self.steps)
         self.steps.do(reorder, loops)
 

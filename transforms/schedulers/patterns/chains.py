@@ -73,7 +73,11 @@ def chains_in(function: FuncOp) -> list[list[Chain]]:
         producers = _producers(reader.factor, nest, tops)
         if producers is not None:
             found.setdefault(tuple(producers), []).append(reader)
-    return [_chains(list(producers), readers) for producers, readers in found.items() if _are_all(producers, readers)]
+    return [
+        _chains(list(producers), readers)
+        for producers, readers in found.items()
+        if _are_all(producers, readers)
+    ]
 
 
 def _is_serial(nest: ForOp) -> bool:
@@ -91,7 +95,10 @@ def _reader(product: Product) -> Reader | None:
         places = [_axis_of(load, loop) for loop in (*product.batch, product.row, product.term)]
         if None in places or len(places) != len(load.indices) or _axis_of(load, product.column) is not None:
             continue
-        if not isinstance(load.memref.owner, AllocOp) or load.memref.owner.parent is not product.outermost.parent:
+        if (
+            not isinstance(load.memref.owner, AllocOp)
+            or load.memref.owner.parent is not product.outermost.parent
+        ):
             continue
         *batch, row, term = places
         if batch != list(range(len(batch))):
@@ -140,7 +147,9 @@ def _is_over(nest: ForOp, buffer: SSAValue, rank: int) -> bool:
 def _is_straight(nest: ForOp) -> bool:
     """Whether a nest is loops within each other around loads, arithmetic and stores."""
     loops = loops_in(nest)
-    if not _is_serial(nest) or any(sum(isinstance(op, ForOp) for op in loop.body.block.ops) > 1 for loop in loops):
+    if not _is_serial(nest) or any(
+        sum(isinstance(op, ForOp) for op in loop.body.block.ops) > 1 for loop in loops
+    ):
         return False
     if any(loop.lower.constants() != (0,) for loop in loops):
         return False
@@ -159,7 +168,12 @@ def _is_along(op: LoadOp | StoreOp, loops: Sequence[ForOp]) -> bool:
 def _producers(factor: LoadOp, reader: ForOp, tops: list[ForOp]) -> list[ForOp] | None:
     """The nests before a reader that compute a factor, in order: elementwise of products of few terms; None for others."""
     assert isinstance(factor.memref.type, MemRefType)
-    shape, found, pending, seen = factor.memref.type.get_shape(), set[ForOp](), [factor.memref], set[SSAValue]()
+    shape, found, pending, seen = (
+        factor.memref.type.get_shape(),
+        set[ForOp](),
+        [factor.memref],
+        set[SSAValue](),
+    )
     block, has_product = reader.parent, False
     assert block is not None
     while pending:
@@ -170,7 +184,9 @@ def _producers(factor: LoadOp, reader: ForOp, tops: list[ForOp]) -> list[ForOp] 
         if not all(isinstance(use.operation, LoadOp | StoreOp | AccumulateOp) for use in buffer.uses):
             return None
         for nest in dict.fromkeys(top_in(block, use.operation) for use in buffer.uses):
-            writes = [op for op in nest.walk() if isinstance(op, StoreOp | AccumulateOp) and buffer in op.operands]
+            writes = [
+                op for op in nest.walk() if isinstance(op, StoreOp | AccumulateOp) and buffer in op.operands
+            ]
             if not writes or nest in found:
                 continue
             if not isinstance(nest, ForOp) or nest not in tops or not nest.is_before_in_block(reader):
@@ -192,7 +208,9 @@ def _producers(factor: LoadOp, reader: ForOp, tops: list[ForOp]) -> list[ForOp] 
 def _of_shape(nest: ForOp, shape: Sequence[int]) -> list[LoadOp | StoreOp]:
     """The accesses to buffers with as many axes as a factor has, each as long."""
     ops = [op for op in nest.walk() if isinstance(op, LoadOp | StoreOp)]
-    return [op for op in ops if isinstance(op.memref.type, MemRefType) and op.memref.type.get_shape() == shape]
+    return [
+        op for op in ops if isinstance(op.memref.type, MemRefType) and op.memref.type.get_shape() == shape
+    ]
 
 
 def _is_own(buffer: SSAValue, nest: ForOp) -> bool:
@@ -211,7 +229,9 @@ def _is_short(nest: ForOp, result: SSAValue) -> bool:
     terms = extent_of(product.term)
     moving = [*product.batch, product.row, product.column]
     indices = [product.sums.indices[k].single_value() for k in range(len(product.sums.indices))]
-    is_whole = indices == [loop.iv for loop in moving] and product.sums.where is None and product.sums.mask is None
+    is_whole = (
+        indices == [loop.iv for loop in moving] and product.sums.where is None and product.sums.mask is None
+    )
     return is_whole and terms is not None and terms <= MOST_TERMS
 
 

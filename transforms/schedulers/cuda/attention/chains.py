@@ -94,7 +94,9 @@ def schedule_chains(function: FuncOp, gpu: Gpu, steps: Steps, narrow: bool) -> N
             continue
         first = group[0].readers[0].product.outermost
         if not pays(group, gpu):
-            remark(first, "the factors of the product are stored to global memory: few blocks would compute them")
+            remark(
+                first, "the factors of the product are stored to global memory: few blocks would compute them"
+            )
             continue
         refusal = _why_not(group, gpu)
         if refusal is not None:
@@ -107,10 +109,12 @@ def schedule_chains(function: FuncOp, gpu: Gpu, steps: Steps, narrow: bool) -> N
 
 
 def pays(group: Sequence[Chain], gpu: Gpu) -> bool:
-    """Whether blocks of rows take less time than the nests apart: where there are few, each of which passes over long rows."""
+    """Whether blocks of rows, each of which passes over all columns, do not take much longer than the nests apart."""
     chain = group[0]
     rows, columns = _extents(chain.readers[0])
-    products = [one for nest in chain.producers if (one := sum_of_products_in(perfect_band(nest))) is not None]
+    products = [
+        one for nest in chain.producers if (one := sum_of_products_in(perfect_band(nest))) is not None
+    ]
     terms = sum(extent_of(one.term) or MOST_TERMS for one in products)
     rate = RATES[_way_of(chain) is not ChainTiling]
     together = 0.0
@@ -150,7 +154,9 @@ def _why_not(group: Sequence[Chain], gpu: Gpu) -> NestorError | None:
     of = copies(group[0].producers[0])
     try:
         for chain in group:
-            if (error := why_not_insert_barriers(_way_of(chain)(_moved(chain, of), gpu, UNRECORDED).run())) is not None:
+            if (
+                error := why_not_insert_barriers(_way_of(chain)(_moved(chain, of), gpu, UNRECORDED).run())
+            ) is not None:
                 return error
     except NestorError as error:
         return error
@@ -293,7 +299,9 @@ class ChainTiling:
         """Let all be computed tile by tile of columns: the loop over the tiles."""
         tiles: list[ForOp] = []
         for row in producers:
-            make_perfect(row, self.steps)  # where a variable is a value, to split its loop leaves an operation
+            make_perfect(
+                row, self.steps
+            )  # where a variable is a value, to split its loop leaves an operation
             band = perfect_band(row)
             outer, inside = self._split(band[1], self.width)
             self.steps.do(reorder, [outer, row, inside, *band[2:]])
@@ -316,7 +324,9 @@ class ChainTiling:
             buffer
             for row in rows
             for op in row.walk()
-            for buffer in (op.memrefs if isinstance(op, AccumulateOp) else [op.memref] if isinstance(op, StoreOp) else [])
+            for buffer in (
+                op.memrefs if isinstance(op, AccumulateOp) else [op.memref] if isinstance(op, StoreOp) else []
+            )
         )
         return [self._sunk(buffer, keys) for buffer in written]
 
@@ -339,7 +349,9 @@ class ChainTiling:
                 self._sunk(result, block)
             else:
                 name = f"{buffer_name(result)}_sums"
-                _, first, back = self.steps.do(cache_write, result, block, init="load", name=name, tail="mask")
+                _, first, back = self.steps.do(
+                    cache_write, result, block, init="load", name=name, tail="mask"
+                )
                 if first is not None or back is None:
                     raise fail(block, "sums would be loaded first")
                 end = [back]

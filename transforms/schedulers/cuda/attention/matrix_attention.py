@@ -65,10 +65,10 @@ from ...patterns.attention import Attention
 from ...patterns.products import Product, sum_of_products_in
 from ..grid import bind_blocks
 from ..matrix_tiles import LANE_COLUMN, LANE_ROW, WARP_ROW, MatrixTiling, bind_as
-from .online_attention import OnlineAttention, SumsOfKeys, adds
 from ..sum_neighbours import neighbours_of
 from ..sum_tiles import SumTile, parts
 from ..tile_copies import mark_vector
+from .online_attention import OnlineAttention, SumsOfKeys, adds
 
 WARPS = 4
 """Warps of a block."""
@@ -318,7 +318,6 @@ class MatrixAttention(OnlineAttention):
         tiling = (FragmentsOfScores if self.is_whole else FragmentsInRegisters)(tile, start, self.steps)
         tiling.run()
         return tiling
-
 
 
 class FragmentsInRegisters(MatrixTiling):

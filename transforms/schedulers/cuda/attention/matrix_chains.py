@@ -10,16 +10,15 @@
         ... %y_sums += ... : mma.sync
       ... %y_sums to %y
 
-What lanes have of the sums of a tensor core is what the next product takes from them as its rows (matrix_attention.py). Where
-a factor is read along its other axis, its rows and columns change places before, and with them those of what it is computed
-of: no tile is transposed.
+What lanes have of the sums of a tensor core is what the next product takes from them as its rows (matrix_attention.py).
+Where a factor is read along its other axis, its rows and columns change places before, and with them those of what it is
+computed of: no tile is transposed.
 """
 
 from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
-from .....analysis.nest.buffers import element_bytes
 from .....analysis.nest.kernels.matrix_tiles import COLUMNS, ROWS
 from .....analysis.nest.loop_structure import perfect_band
 from .....analysis.nest.values.trip_counts import extent_of

@@ -22,8 +22,8 @@ from .....dialects.diagnostic import NestorError
 from .....dialects.nest import AccumulateOp, AllocOp, LoadOp, StoreOp
 from .....dialects.remarks import remark
 from ....nest.mapping.insert_barriers import why_not_insert_barriers
-from ....nest.rewrite.steps import UNRECORDED, Steps
 from ....nest.producers.compute_inline import compute_inline
+from ....nest.rewrite.steps import UNRECORDED, Steps
 from ...patterns.attention import Attention, attention_with
 from ...patterns.chains import chains_in
 from .whole_row_attention import ROWS, WholeRows, rows_that_fit
@@ -64,7 +64,9 @@ def inline_masks(function: FuncOp, steps: Steps) -> None:
     nests |= {nest for group in chains_in(function) for chain in group for nest in chain.producers}
     read = {op.memref.owner for nest in nests for op in nest.walk() if isinstance(op, LoadOp)}
     for alloc in [alloc for alloc in allocs if alloc in read]:
-        writers = {top_in(block, use.operation) for use in alloc.memref.uses if isinstance(use.operation, StoreOp)}
+        writers = {
+            top_in(block, use.operation) for use in alloc.memref.uses if isinstance(use.operation, StoreOp)
+        }
         if any(isinstance(op, LoadOp | AccumulateOp) for nest in writers for op in nest.walk()):
             continue
         if len(writers) == 1:
