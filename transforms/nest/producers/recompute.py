@@ -106,13 +106,13 @@ def _plan(loops: Sequence[ForOp], readers: int) -> tuple[list[ForOp], list[ForOp
                 raise refuse("it does something else than to compute, load and write", access.op)
     buffers = _written(nests, block, refuse)
     for buffer in buffers:
-        _check_buffer(buffer, nests, users, order, refuse)
+        check_buffer(buffer, nests, users, order, refuse)
     for nest in nests:
         own = [b for b in buffers if any(_writes(op, b.memref) for op in nest.walk())]
         if not any(_is_read(b, nests, users) for b in own):
             raise refuse("nothing reads what it makes", nest)
     between = [op for op in block.ops if places[0] < order[op] < places[len(nests)] and op not in nests]
-    _check_inputs(nests, between, buffers, refuse)
+    check_inputs(nests, between, buffers, refuse)
     return nests, users, buffers
 
 
@@ -145,9 +145,10 @@ def _is_read(buffer: AllocOp, nests: Sequence[ForOp], users: Sequence[ForOp]) ->
     return any(is_inside(op, nest) for op in loads for nest in (*nests, *users))
 
 
-def _check_buffer(
+def check_buffer(
     buffer: AllocOp, nests: Sequence[ForOp], users: Sequence[ForOp], order: dict[Operation, int], refuse
 ) -> None:
+    """Raises where a buffer is more than what the nests write, and loads of it, up to the readers."""
     for use in buffer.memref.uses:
         op = use.operation
         if not isinstance(op, LoadOp | StoreOp | AccumulateOp | memref.DimOp):
@@ -159,10 +160,10 @@ def _check_buffer(
             raise refuse(f'"{buffer.label.data}" is written by something else, too', op)
 
 
-def _check_inputs(
+def check_inputs(
     nests: Sequence[ForOp], between: Sequence[Operation], buffers: Sequence[AllocOp], refuse
 ) -> None:
-    """What the nests read, beside what they write, is the same before the first reader."""
+    """Raises where what the nests read, beside what they write, may be another value before the first reader."""
     own = {buffer.memref for buffer in buffers}
     read = {
         root_of(access.buffer)
