@@ -76,12 +76,15 @@ PIPELINES: dict[str, tuple[str, ...]] = {
     ),
     "cpu": ("cpu-to-scf", "cpu-to-llvm"),
     # the same for kernels, which check the indices that they look up, and share running results of columns
-    "to-kernel-loops": (
+    "to-kernel-fusions": (
         "nt-drop-native",
         "nt-differentiate{recompute=true}",
         *_OPERATIONS,
         *_FUSIONS,
         *_AFTER_FUSIONS,
+    ),
+    "to-kernel-loops": (
+        "to-kernel-fusions",
         "convert-nt-to-nest{scans-as-updates=true}",
         "nest-expand-complex",
         "nest-prove-bounds",

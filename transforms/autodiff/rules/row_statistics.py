@@ -5,7 +5,7 @@
     x  = f(q @ k.T)       p  = exp(x - l)                      cv = p.T @ c
     dp = c @ v.T          dx = p * (dp - sum(c * y))
   and what f and the product have in reverse for dx. No row of x is kept: %q, %k, %v and %c go through a barrier, so that x
-  is not taken for that of the forward. Schedules compute it where it is used (transforms/schedulers/cuda/chains.py).
+  is not taken for that of the forward. Schedules compute it where it is used (transforms/schedulers/cuda/attention/chains.py).
 
 Roundings. x is that of the program, each step rounded as the program rounds it. Where the arrays have 16 bits, all of l, p,
 dp, sum(c * y) and dx is computed in 32, of the exponentials and their sum as the forward has them, and of y as it was

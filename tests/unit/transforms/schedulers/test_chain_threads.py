@@ -20,10 +20,10 @@ def scheduled(file: str, batch: int, rows: int, columns: int):
     text = (LIT / file).read_text()
     for old, new in ((64, batch), (70, rows), (300, columns)):
         for around in ("<{}x", "x{}x", "to {} {{"):
-            text = text.replace(around.format(old), around.format(f"@{new}@"))
-    module = parse_module(text.replace("@", ""), file)
+            text = text.replace(around.format(old), around.format(f"#{new}#"))
+    module = parse_module(text.replace("#", ""), file)
     (before,) = functions(module)
-    (after,) = functions(parse_module(text.replace("@", ""), file))
+    (after,) = functions(parse_module(text.replace("#", ""), file))
     schedule_function(after, 256)
     insert_barriers(after)
     return before, after
