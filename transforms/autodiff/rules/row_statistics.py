@@ -5,7 +5,7 @@
     x  = f(q @ k.T)       p  = exp(x - l)                      cv = p.T @ c
     dp = c @ v.T          dx = p * (dp - sum(c * y))
   and what f and the product have in reverse for dx. No row of x is kept: %q, %k, %v and %c go through a barrier, so that x
-  is not taken for that of the forward. Schedules compute it where it is used (transforms/schedulers/cuda/attention/chains.py).
+  is not taken for that of the forward. Schedules compute it where it is used (transforms/schedulers/patterns/chains.py).
 
 Roundings. x is that of the program, each step rounded as the program rounds it. Where the arrays have 16 bits, all of l, p,
 dp, sum(c * y) and dx is computed in 32, of the exponentials and their sum as the forward has them, and of y as it was
@@ -22,7 +22,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, UnitAttr, bf16, f16, f32, f64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, UnitAttr, bf16, f16, f32, f64
 from xdsl.ir import Operation, SSAValue
 
 from ....dialects.attributes import NT_APPROXIMATE, NT_RECOMPUTED
@@ -30,6 +30,7 @@ from ....dialects.nt.checkpoint_ops import OptimizationBarrierOp
 from ....dialects.nt.composite_op import CompositeOp
 from ....dialects.nt.ops import CastOp, DotOp, ReduceOp, TransposeOp, YieldOp, element_of, shape_of
 from ..activity import active_values
+from .closed_forms import has_closed_form
 
 if TYPE_CHECKING:
     from ..builder import Builder
@@ -59,7 +60,11 @@ def mark(ops: Iterable[Operation]) -> None:
 
 def keeps_statistics(op: CompositeOp) -> bool:
     """Whether the reverse computes the scores again: a row has more of them than features, or so many as a call knows."""
-    if NT_RECOMPUTED not in op.attributes or (parts := _parts_of(op)) is None:
+    if NT_RECOMPUTED not in op.attributes or not all(isinstance(v.type, TensorType) for v in op.inputs):
+        return False
+    if (parts := _parts_of(op)) is None or not has_closed_form(parts.softmax):
+        return False
+    if any(inner.regions for inner in _needed(parts.scores)[0]):
         return False
     keys, features = shape_of(parts.scores)[-1], shape_of(parts.values)[-1]
     return features != DYNAMIC_INDEX and (keys == DYNAMIC_INDEX or keys > features)
