@@ -39,6 +39,13 @@ most -1 where there is none. The user declares it (`nt.dim`). Guarded at each ca
 NT_FASTMATH = "nt.fastmath"
 """Of a function: the flags that the user granted to floating-point operations, by name."""
 
+NT_APPROXIMATE = "nt.approximate"
+"""Of an elementwise operation: what it computes is rounded to fewer bits by all who use it, so that it may be approximate
+(`afn`). Who makes the operation knows that."""
+
+NT_RECOMPUTED = "nt.recomputed"
+"""Of a composite: kernels compute it, and its reverse may compute again what is large (nt-differentiate)."""
+
 NT_AUTOCAST = "nt.autocast"
 """Of a function: the type of 16 bits that products are computed in, "bf16" or "f16" (nt-autocast)."""
 

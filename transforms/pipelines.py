@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-_WRITTEN_OUT = (
-    "nt-differentiate",
+_OPERATIONS = (
     "nt-batch",
     "nt-autocast",
     "nt-decompose",
@@ -19,18 +18,15 @@ _WRITTEN_OUT = (
     "nt-if-to-select",
     "nt-hoist",
 )
+"""What follows derivatives, on single operations."""
+
+_WRITTEN_OUT = ("nt-differentiate", *_OPERATIONS)
+_FUSIONS = ("nt-double-buffer", "nt-unroll-swaps", "nt-split-reductions", "nt-fuse")
 _AFTER_FUSIONS = ("nt-recompute", "nt-drop-barriers")
 
 PIPELINES: dict[str, tuple[str, ...]] = {
     # nt -> nt: derivatives written out, and fusions
-    "to-fusions": (
-        *_WRITTEN_OUT,
-        "nt-double-buffer",
-        "nt-unroll-swaps",
-        "nt-split-reductions",
-        "nt-fuse",
-        *_AFTER_FUSIONS,
-    ),
+    "to-fusions": (*_WRITTEN_OUT, *_FUSIONS, *_AFTER_FUSIONS),
     # nt -> nest: one loop nest a fusion, in program order, nothing decided about how it runs
     "fusions-to-loops": (
         "convert-nt-to-nest",
@@ -80,16 +76,22 @@ PIPELINES: dict[str, tuple[str, ...]] = {
     ),
     "cpu": ("cpu-to-scf", "cpu-to-llvm"),
     # the same for kernels, which check the indices that they look up, and share running results of columns
-    "to-kernel-loops": (
+    "to-kernel-fusions": (
         "nt-drop-native",
-        "to-fusions",
+        "nt-differentiate{recompute=true}",
+        *_OPERATIONS,
+        *_FUSIONS,
+        *_AFTER_FUSIONS,
+    ),
+    "to-kernel-loops": (
+        "to-kernel-fusions",
         "convert-nt-to-nest{scans-as-updates=true}",
         "nest-expand-complex",
         "nest-prove-bounds",
     ),
     "cuda-to-nest": (
         "to-kernel-loops",
-        "nest-reuse-buffers{order=free}",
+        "nest-reuse-buffers{order=free within=nest}",
         "nest-if-to-select",
         "nest-raise-updates",
         "nest-sink-checks",
@@ -98,7 +100,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
     "cuda-to-parts": (
         "to-kernel-loops",
         "nest-outline-repeated{host=true}",
-        "nest-reuse-buffers{order=free}",
+        "nest-reuse-buffers{order=free within=nest}",
         "nest-if-to-select",
         "nest-raise-updates",
         "nest-sink-checks",

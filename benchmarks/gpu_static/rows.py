@@ -59,9 +59,16 @@ def causal(q, k, v):
     return nn.attention(q, k, v, np.arange(q.shape[-2])[:, None] >= np.arange(k.shape[-2]))
 
 
-def gradients(q, k, v):
+def gradients(q, k, v, c):
     def total(q, k, v):
-        return np.sum(nn.attention(q, k, v))
+        return np.sum(nn.attention(q, k, v) * c)
+
+    return nt.grad(total, argnums=(0, 1, 2))(q, k, v)
+
+
+def causal_gradients(q, k, v, c):
+    def total(q, k, v):
+        return np.sum(causal(q, k, v) * c)
 
     return nt.grad(total, argnums=(0, 1, 2))(q, k, v)
 
@@ -162,7 +169,10 @@ OTHERS = (
     Row("attention f32 4 x 16 x 1024 x 64", attention, ("float32 4 16 1024 64",) * 3),
     Row("attention f16 4 x 16 x 1024 x 64", attention, ("float16 4 16 1024 64",) * 3),
     Row("attention f16 causal 4 x 16 x 1024 x 64", causal, ("float16 4 16 1024 64",) * 3),
-    Row("attention f16 backward 4 x 16 x 1024 x 64", gradients, ("float16 4 16 1024 64",) * 3),
+    Row("attention f32 backward 4 x 16 x 1024 x 64", gradients, ("float32 4 16 1024 64",) * 4),
+    Row("attention f16 backward 4 x 16 x 1024 x 64", gradients, ("float16 4 16 1024 64",) * 4),
+    Row("attention f16 causal backward 4 x 16 x 1024 x 64", causal_gradients, ("float16 4 16 1024 64",) * 4),
+    Row("attention f16 backward 4 x 16 x 1024 x 128", gradients, ("float16 4 16 1024 128",) * 4),
     Row("attention f16 4 x 16 x 1024 x 128", attention, ("float16 4 16 1024 128",) * 3),
     Row("softmax f32 16384 x 1024", softmax, ("float32 16384 1024",)),
     Row("softmax f16 16384 x 1024", softmax, ("float16 16384 1024",)),

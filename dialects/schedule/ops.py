@@ -265,7 +265,10 @@ class PrimitiveOp(IRDLOperation):
     @classmethod
     def result_types_for(cls, options: dict[str, Attribute], targets: int) -> list[Attribute]:
         """The types of the handles that the step gives."""
-        words = {name: value.data for name, value in options.items() if isinstance(value, StringAttr)}
+        words: dict[str, object] = {
+            name: value.data for name, value in options.items() if isinstance(value, StringAttr)
+        }
+        words |= {name: True for name, value in options.items() if isinstance(value, UnitAttr)}
         return [HANDLE_TYPES[result.kind] for result in cls.ROW.results_for(words, targets)]
 
     def consumed_handles(self) -> list[SSAValue]:

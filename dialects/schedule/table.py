@@ -49,7 +49,7 @@ class Result:
 
     name: str
     kind: str = LOOP
-    when: tuple[str, str] | None = None
+    when: tuple[str, object] | None = None
     variadic: bool = False
     """As many as there are handles of the (variadic) target."""
 
@@ -310,6 +310,13 @@ _ROWS: dict[tuple[str, str], tuple[Primitive, ...]] = {
             (Result("accumulators", BUFFER), Result("back")),
         ),
         _primitive(
+            "recompute",
+            "Do nests once more for readers, which then read what was made for them alone.",
+            (Target("loops", variadic=True),),
+            (Option("readers", "int", 1),),
+            (Result("loops", variadic=True),),
+        ),
+        _primitive(
             "compute_inline",
             "Compute the elements of a buffer where they are read, and drop the buffer.",
             _CONSUMED_BUFFER,
@@ -387,7 +394,7 @@ _ROWS: dict[tuple[str, str], tuple[Primitive, ...]] = {
             "online_softmax",
             "Compute a softmax of rows and the product that uses it block by block of the rows.",
             (Target("rows"), Target("product", keyword="with")),
-            (_FACTOR,),
+            (_FACTOR, Option("kept", "flag", False)),
             (
                 Result("start"),
                 Result("zeros"),
@@ -396,6 +403,7 @@ _ROWS: dict[tuple[str, str], tuple[Primitive, ...]] = {
                 Result("scaled"),
                 Result("of_product"),
                 Result("end"),
+                Result("kept", when=("kept", True)),
             ),
         ),
         _primitive(
@@ -492,7 +500,10 @@ _ROWS: dict[tuple[str, str], tuple[Primitive, ...]] = {
             "reuse_buffers",
             "Let buffers whose elements are not needed at the same time share memory.",
             (),
-            (Option("order", "word", "kept", choices=("kept", "free")),),
+            (
+                Option("order", "word", "kept", choices=("kept", "free")),
+                Option("within", "word", "function", choices=("function", "nest")),
+            ),
         ),
         _primitive(
             "fold_buffer",

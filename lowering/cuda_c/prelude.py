@@ -189,7 +189,7 @@ static __device__ float nt_round_bf16(float value) {
   return nt_bf16_to_float(nt_float_to_bf16(value));
 }""",
     "nt_exp_half": _EXP_SHORT.format(name="half", instruction="ex2.approx.ftz.f32"),
-    "nt_exp_approx": _EXP_SHORT.format(name="approx", instruction="ex2.approx.f32"),
+    "nt_exp_approx": _EXP_SHORT.format(name="approx", instruction="ex2.approx.ftz.f32"),
     "nt_exp_bf16": _EXP_SHORT.format(name="bf16", instruction="ex2.approx.f32"),
     "nt_philox": _PHILOX,
 }

@@ -13,6 +13,7 @@ becomes
     %2 = arith.mulf %0, %1 : vector<2xf16>
     vector.store %2, %w[%m, %c0]
 
+What is loaded from elsewhere is two elements by one access, where that is known to be aligned.
 What has no form for a pair is done for one iteration and then the other, operation by operation, as lanes of a vector
 do it; of 16-bit floats the two are put together again. A buffer is an array of pairs (`nestor.pairs`) where all of its
 accesses are in such loops, along its last axis, or a tensor core's.
@@ -33,6 +34,7 @@ from ...analysis.nest.kernels.vector_forms import varying_in
 from ...analysis.nest.sets.domains import domain_of, is_computation
 from ...dialects.ext.vector import FromElementsOp
 from ...dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp, YieldOp
+from .vectors import LaneLoop
 
 if TYPE_CHECKING:
     from .tiles import TileBody
@@ -70,19 +72,19 @@ def _is_along(op: LoadOp | StoreOp | AccumulateOp, private: set[SSAValue]) -> bo
 
 
 def _is_of_registers(loop: ForOp, private: set[SSAValue]) -> bool:
-    """Whether a vectorized loop has two iterations, and touches only what threads have for themselves."""
+    """Whether a vectorized loop has two iterations, and writes only what threads have for themselves."""
     if loop.kind != "vectorized" or loop.constant_trip_count() != 2 or loop.step_value != 1:
         return False
     if loop.lower.constants() != (0,) or loop.width is None or loop.width.value.data != 2:
         return False
     for op in loop.body.block.ops:
         buffers = op.memrefs if isinstance(op, AccumulateOp) else ()
-        buffers = (op.memref,) if isinstance(op, LoadOp | StoreOp) else buffers
+        buffers = (op.memref,) if isinstance(op, StoreOp) else buffers
         if not private.issuperset(buffers):
             return False
         if op.regions and not isinstance(op, AccumulateOp):
             return False
-        if not buffers and not is_computation(op) and not isinstance(op, AllocOp | YieldOp):
+        if not buffers and not is_computation(op) and not isinstance(op, LoadOp | AllocOp | YieldOp):
             return False
     return True
 
@@ -108,6 +110,10 @@ class PairLoop:
         """Pairs by the values of the nest that they are."""
         self.each: dict[SSAValue, list[SSAValue]] = {}
         """What the two iterations have for a value of the nest."""
+        lanes = LaneLoop(body, loop, set(body.assumed))
+        asked = lanes.needs.is_needed
+        self.vectors = {op for op in lanes.accesses if isinstance(op, LoadOp) and not asked}
+        """Loads of two elements by one access to memory, the place of which is known to be a multiple of its size."""
 
     def lower(self) -> None:
         for op in self.loop.body.block.ops:
@@ -119,6 +125,11 @@ class PairLoop:
     def _operation(self, op: Operation) -> None:
         if isinstance(op, LoadOp) and op.memref in self.body.pairs:
             self.both[op.result] = self._load(op)
+        elif op in self.vectors:
+            both = self._read(self._place(op, op.memref))
+            self.each[op.result] = [self._part(both, k) for k in (0, 1)]
+        elif self._is_one_element(op):
+            self.body.operation(op)
         elif isinstance(op, StoreOp) and op.memref in self.body.pairs:
             self._write(op, op.memref, self._pair(op.value))
         elif isinstance(op, AccumulateOp) and op.memrefs[0] in self.body.pairs and op.combine is None:
@@ -139,6 +150,16 @@ class PairLoop:
             self.both[op.result] = self.builder.emit(found).results[0]
         else:
             self._one_by_one(op)
+
+    def _is_one_element(self, op: Operation) -> bool:
+        """Whether both iterations load one element, of what the loop does not write."""
+        if not isinstance(op, LoadOp) or op.memref in self.body.private:
+            return False
+        domains = self.body.guards.of(op)
+        is_everywhere = domains is None or any(
+            d.mask is None and self.body.assumed.issuperset(d.constraints) for d in domains
+        )
+        return is_everywhere and not any(v in self.varying for v in op.operands)
 
     def _select(self, op: arith.SelectOp) -> None:
         """One of two pairs, each element by a condition of its own."""

@@ -11,10 +11,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from xdsl.dialects import arith
+from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import UNKNOWN_LOC, IntegerAttr, LocationAttr, StringAttr, i64
+from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...dialects.affine import AffineList
+from ...dialects.attributes import NT_APPROXIMATE
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.nest import ForOp, LoadOp, StoreOp
 from ...dialects.nest.common import name_hint_of, segments
@@ -329,7 +332,11 @@ class Elements:
 
 
 def _elementwise(op: ElementwiseOp, e: Emitter, operands: Sequence[SSAValue]) -> SSAValue:
-    return op.row.expansions[kind_of(element_of(op.inputs[-1]))](e, *operands)
+    value = op.row.expansions[kind_of(element_of(op.inputs[-1]))](e, *operands)
+    made = value.owner
+    if NT_APPROXIMATE in op.attributes and isinstance(made, Operation) and "fastmath" in made.properties:
+        made.properties["fastmath"] = FastMathFlagsAttr([FastMathFlag.APPROX_FUNC])
+    return value
 
 
 def _cast(op: CastOp, e: Emitter, operands: Sequence[SSAValue]) -> SSAValue:

@@ -183,6 +183,26 @@ def computes_a_part(loop: ForOp) -> bool:
     )
 
 
+def draw_recompute(rng: random.Random, module: ModuleOp) -> Request | None:
+    """Nests that write a buffer (mostly all of them), and a later one beside them that reads it."""
+    found = []
+    for reader in program_loops(module):
+        block = reader.parent
+        assert block is not None
+        earlier = [op for op in block.ops if isinstance(op, ForOp) and op.is_before_in_block(reader)]
+        for buffer in dict.fromkeys(op.memref for op in reader.walk() if isinstance(op, LoadOp)):
+            writers = [
+                nest
+                for nest in earlier
+                if any(a.writes and a.root is buffer for op in nest.walk() for a in accesses_of(op))
+            ]
+            if len(writers) > 1 and rng.random() < 0.3:
+                writers.pop(rng.randrange(len(writers)))
+            if writers:
+                found.append((*(nest.label for nest in writers), reader.label))
+    return Request("recompute", rng.choice(found)) if found else None
+
+
 def draw_fuse_epilogue(rng: random.Random, module: ModuleOp) -> Request | None:
     """A nest, and a loop of an earlier one that has a reduction which it reads."""
     pairs = []

@@ -62,6 +62,7 @@ from primitive_loops import (
     draw_fuse,
     draw_fuse_epilogue,
     draw_online_softmax,
+    draw_recompute,
     draw_reorder,
     draw_reverse_compute_at,
     draw_skew,
@@ -269,6 +270,11 @@ PRIMITIVES: dict[str, Primitive] = {
             "transforms.nest.producers.reverse_compute_at:_why_not_ordered",
         ),
         weight=3,
+    ),
+    "recompute": Primitive(
+        draw_recompute,
+        checks=tuple(f"transforms.nest.producers.recompute:check_{what}" for what in ("buffer", "inputs")),
+        copies=True,
     ),
     "compute_root": Primitive(
         of_loop("compute_root", computes_a_part),

@@ -129,6 +129,12 @@ Attention, `softmax(q @ k.T * scale + bias) @ v`, is one kernel. Scores are in s
 | f32, f64, many keys, or unknown | tiles of keys, with a running maximum and sum (`online_attention.py`) |
 | f16, bf16, up to 128 features | tiles of keys, by tensor cores, copied one ahead (`matrix_attention.py`) |
 
+Its gradient keeps a number of each row, and is three kernels more: a sum of each row, one for `dq`, and one for `dk` and
+`dv`, which compute tiles of scores again and use them where they are (`chains.py`; by tensor cores, in registers,
+`matrix_chains.py`). No array of rows by keys is in memory. Other products are done so, too, where a factor is an elementwise
+function of products with up to 128 terms, and blocks of rows are enough: `np.maximum(x @ w, 0) @ v`, `np.exp(-d2) @ y`
+([decision 41](decisions/0041-chains-of-products.md)).
+
 [Decision 17](decisions/0017-attention-by-tensor-cores.md) has what it is not done for; `explain` says it of a function.
 
 Convolutions, their gradients and other sums of products over several axes are one kernel, with what is done to each sum:

@@ -49,6 +49,7 @@ from .linearity import not_linear
 from .opened import opened
 from .replays import drop_calls
 from .reverse import Reverse
+from .rules.row_statistics import mark
 from .rules.table import forward_rule, reverse_rule
 from .rules.user_rules import has_rule
 
@@ -58,15 +59,19 @@ class NtDifferentiatePass(ModulePass):
     """Replace nt.vjp and nt.jvp by the operations that compute them.
 
     `snapshots`: how many states the reverse of a loop keeps, where the loop does not say; 0: what each iteration needs.
+    `recompute`: the reverse of attention computes the scores again, row by row, as kernels do (rules/row_statistics.py).
     """
 
     name = "nt-differentiate"
 
     snapshots: int = 0
+    recompute: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.snapshots:
             ask_for_snapshots(op, Bound(self.snapshots))
+        if self.recompute:
+            mark(op.walk())
         if any(isinstance(o, VjpOp | JvpOp) for o in op.walk()):
             CanonicalizePass().apply(ctx, op)
         callees = _Expansion(op).run()

@@ -177,6 +177,10 @@ class StepMethods:
             """Use the results of a reduction where its accumulators are complete, and never store them."""
             ...
 
+        def recompute(self, *loops: Place, readers: Integer = 1) -> tuple[Handle, ...]:
+            """Do nests once more for readers, which then read what was made for them alone."""
+            ...
+
         def compute_inline(self, buffer: Place, duplicate: Literal["allow", "refuse"] = "allow") -> None:
             """Compute the elements of a buffer where they are read, and drop the buffer."""
             ...
@@ -232,7 +236,8 @@ class StepMethods:
             rows: Place,
             product: Place,
             factor: Integer,
-        ) -> tuple[Handle, Handle, Handle, Handle, Handle, Handle, Handle]:
+            kept: bool = False,
+        ) -> tuple[Handle, ...]:
             """Compute a softmax of rows and the product that uses it block by block of the rows."""
             ...
 
@@ -317,7 +322,11 @@ class StepMethods:
             """Make a buffer in each iteration of a loop, instead of once before it."""
             ...
 
-        def reuse_buffers(self, order: Literal["kept", "free"] = "kept") -> None:
+        def reuse_buffers(
+            self,
+            order: Literal["kept", "free"] = "kept",
+            within: Literal["function", "nest"] = "function",
+        ) -> None:
             """Let buffers whose elements are not needed at the same time share memory."""
             ...
 

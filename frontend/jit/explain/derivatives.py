@@ -25,11 +25,13 @@ HALVES = {"forward": "forward half", "both": "both halves at once", "backward": 
 
 
 class Halves:
-    """A program given at the nt level, fused: its derivatives, and its nests, which say whose half they are."""
+    """A program given at the nt level, fused for a target: its derivatives, and its nests, which say whose half they are."""
 
-    def __init__(self, module: ModuleOp):
+    def __init__(self, module: ModuleOp, target: str = "cpu"):
         has_derivatives = any(isinstance(op, VjpOp) for op in module.walk())
-        self._fused = lowered_copy(module, ("to-fusions",))
+        self._fused = lowered_copy(
+            module, ("to-kernel-fusions" if target.startswith("cuda") else "to-fusions",)
+        )
         functions = [op for op in self._fused.ops if isinstance(op, FuncOp)] if has_derivatives else []
         self.derivatives = [found for function in functions for found in derivatives_in(function)]
 

@@ -149,7 +149,7 @@ def explanation(
     strategies: bool = False,
 ) -> Explanation:
     """What there is to say of a program."""
-    halves = Halves(program.module)
+    halves = Halves(program.module, target)
     found = Explanation(program.name, target, "compiled" if compiled else "not compiled yet", program=program)
     first = len(program.arguments) - len(program.inputs)
     found.arguments = [

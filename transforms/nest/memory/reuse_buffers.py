@@ -30,7 +30,9 @@ last time before that element of the second is first written, in the order of th
 order=free, as in the pipelines, the loops stay free to run in any order: the two touch an element in one iteration only
 of the loops that they share, and the order of the statements decides; and a load outside of loops may be done as late as
 the last nest that uses it, as in GPU kernels. A result takes part when it
-overlaps no argument, and comes last: its elements are what the caller sees. A copy of a buffer to itself, which
+overlaps no argument, and comes last: its elements are what the caller sees. With within=nest, as for GPUs, two of them share
+memory only where a nest uses both: kernels can then keep to themselves what no other one uses, and memory that is free by
+then is given away by gpu-plan-memory. A copy of a buffer to itself, which
 is what remains of a copy to a result, is removed. Buffers made inside loops, scalars and buffers that are seen
 through views stay as they are.
 """
@@ -58,9 +60,10 @@ if TYPE_CHECKING:
     from ....analysis.nest.sets.producers import Moment
 
 Order = Literal["kept", "free"]
+Within = Literal["function", "nest"]
 
 
-def reuse_buffers(function: FuncOp, order: Order = "kept") -> int:
+def reuse_buffers(function: FuncOp, order: Order = "kept", within: Within = "function") -> int:
     """Let buffers of `function` share memory; the number of allocations that are gone. None are of several blocks."""
     if len(function.body.blocks) != 1:
         return 0
@@ -68,7 +71,7 @@ def reuse_buffers(function: FuncOp, order: Order = "kept") -> int:
     groups = [_Group([life]) for value in function.body.block.args if (life := _result(value, places, order))]
     allocated = [_life(op.memref, places, order) for op in function.body.block.ops if isinstance(op, AllocOp)]
     for life in filter(None, allocated):
-        group = next((g for g in groups if g.admits(life, order)), None)
+        group = next((g for g in groups if g.admits(life, order, within)), None)
         if group is None:
             groups.append(_Group([life]))
         else:
@@ -279,10 +282,12 @@ class _Group:
 
     members: list[_Life]
 
-    def admits(self, life: _Life, order: Order) -> bool:
+    def admits(self, life: _Life, order: Order, within: Within) -> bool:
         """Whether `life` overlaps the life of no member, element by element."""
         first = self.members[0]
         if life.buffer.type != first.buffer.type or life.extents != first.extents:
+            return False
+        if within == "nest" and any(life.nests.isdisjoint(m.nests) for m in self.members):
             return False
         return all(life.ends_before(m, order) or m.ends_before(life, order) for m in self.members)
 

@@ -53,6 +53,12 @@ with rows=i, product=i.1, factor=128 becomes
     ... %y is filled with zeros
     nest.for "i.1.end" ... { nest.accumulate "y" add (%y_sums[%i, %l] / %running_sum[%i]), %y[%i, %l] }
 
+With kept=true a row may also store what it computes of its maximum and its sum, say their logarithm:
+
+      %m = nest.load %maximum[]   %s = nest.load %sum[]   ...   nest.store "l" %l, %l[%i]      // in "i", behind its loops
+    becomes, behind "j.o",
+    nest.for "i.kept" ... { %m = nest.load %running_maximum[%i]   %s = nest.load %running_sum[%i]   ... }
+
 A block of scores is needed by its own iteration of "j.o" only, so that what computes the scores can be fused with that
 loop, and %t be as large as a block. Results are those of the program up to rounding, as where a sum is reordered: sums are
 of numbers up to exp(0) = 1 times elements of the other factor, and are divided at the end (where the program divides first,
@@ -93,19 +99,22 @@ from .online_softmax_plan import OnlineSoftmax, online_plan
 # ---- rewriting --------------------------------------------------------------------------------------
 
 
-def why_not_online_softmax(rows: ForOp, product: ForOp, factor: int) -> NestorError | None:
+def why_not_online_softmax(
+    rows: ForOp, product: ForOp, factor: int, kept: bool = False
+) -> NestorError | None:
     """The diagnostic that refuses to do the rows and the product block by block, None when it is legal."""
-    plan = online_plan(rows, product, factor)
+    plan = online_plan(rows, product, factor, kept)
     return plan if isinstance(plan, NestorError) else None
 
 
-def online_softmax(rows: ForOp, product: ForOp, factor: int) -> tuple[ForOp, ...]:
+def online_softmax(rows: ForOp, product: ForOp, factor: int, kept: bool = False) -> tuple[ForOp, ...]:
     """Do the rows and the product block by block, of `factor` scores.
 
     The loops that start the rows and the sums, the one over blocks, and in it the rows, what scales the sums, and the
-    product; and the loop that ends the sums. Raises the diagnostic of `why_not_online_softmax`.
+    product; the loop that ends the sums; and with `kept` the one that stores what rows keep. Raises the diagnostic of
+    `why_not_online_softmax`.
     """
-    plan = online_plan(rows, product, factor)
+    plan = online_plan(rows, product, factor, kept)
     if isinstance(plan, NestorError):
         raise plan
     return _Rewriting(plan, factor).run()
@@ -173,6 +182,7 @@ class _Rewriting:
         blocks = ForOp(name, 0, self.count.divided(AffineBinaryOpKind.CeilDiv, self.factor).canonical())
         blocks.location, blocks.iv.name_hint = self.location, f"{plan.largest.iv.name_hint}_o"
         self._before(plan.rows[0], blocks)
+        kept = self._keep(maximum, total) if plan.kept else []
         inside = blocks.body.block
         plan.rows[0].detach()
         inside.add_op(plan.rows[0])
@@ -182,9 +192,31 @@ class _Rewriting:
         product.detach()
         inside.add_op(product)
         self._block_of_product(blocks, sums)
-        return start[0], zeros[0], blocks, plan.rows[0], scaled, product, end
+        return start[0], zeros[0], blocks, plan.rows[0], scaled, product, end, *kept
 
     # ---- rows ----
+
+    def _keep(self, maximum: AllocOp, total: AllocOp) -> list[ForOp]:
+        """A nest behind the blocks in which rows store what they keep."""
+        plan = self.plan
+        loops, ivs = self._loops(plan.rows, "kept", None)
+        loops[0].detach()
+        self._before(plan.rows[0], loops[0])
+        mapping: dict[SSAValue, SSAValue] = {a.iv: b.iv for a, b in zip(plan.rows, loops, strict=True)}
+        running = {plan.maximum.memref: maximum, plan.total.memref: total}
+        body = loops[-1].body.block
+        for op in plan.kept:
+            if isinstance(op, LoadOp):
+                copy: Operation = LoadOp(running[op.memref].memref, ivs)
+                copy.location, copy.results[0].name_hint = op.location, op.result.name_hint
+                mapping[op.result] = copy.results[0]
+            else:
+                copy = op.clone(mapping)
+            body.add_op(copy)
+        for op in reversed(plan.kept):
+            if not any(result.first_use is not None for result in op.results):
+                self._erase(op)
+        return loops[:1]
 
     def _running_rows(self, blocks: ForOp, maximum: AllocOp, total: AllocOp, scale: AllocOp) -> None:
         plan = self.plan

@@ -4,7 +4,8 @@ nest.for "i" ... { nest.for "j" ... (maximum); nest.for "j.1" ... (exponentials,
 nest.for "i.1" ... { nest.for "l" ... { nest.for "j.3" ... { nest.accumulate "y" add (%t[%i, %j] * ...), %y[%i, %l]
 
 Of 16 bits the exponentials may go to a buffer of their own, be made wider for their sum and for the product, and the sum be
-made narrower for the division.
+made narrower for the division. A row may store what it computes of its maximum and its sum (the logarithm of what it divides
+by, for a derivative), where that is asked for.
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ class OnlineSoftmax:
     sums: AccumulateOp
     same: dict[ForOp, ForOp]
     """The loops of the product, by those of the rows."""
+    kept: list[Operation]
+    """What a row computes of its maximum and sum and stores, in order."""
 
     @property
     def others(self) -> list[ForOp]:
@@ -59,13 +62,18 @@ class _NoSoftmax(Exception):
         self.at = at
 
 
-def online_plan(rows: ForOp, product: ForOp, factor: int) -> OnlineSoftmax | NestorError:
+def online_plan(rows: ForOp, product: ForOp, factor: int, kept: bool = False) -> OnlineSoftmax | NestorError:
     """The parts of the two nests, or the diagnostic that refuses to do them block by block."""
     action = f'compute the softmax "{rows.label}" with its product "{product.label}" block by block'
     if factor < 1:
         return fail(rows, f"cannot {action}: the factor is {factor}, and must be positive")
     try:
         plan = _match(rows, product)
+        if bool(plan.kept) != kept:
+            what = (
+                "a row stores something else" if plan.kept else "a row keeps nothing of its maximum and sum"
+            )
+            raise _NoSoftmax(what, plan.kept[-1] if plan.kept else None)
         _check_order(plan)
     except _NoSoftmax as reason:
         notes = [] if reason.at is None else [(reason.at, "here")]
@@ -108,16 +116,29 @@ def _match(rows: ForOp, product: ForOp) -> OnlineSoftmax:
     found = _exponential(scores, total, maximum, largest, exponents)
     places = _places(scores, band, exponents)
     _check_division(divided, scores, total, places)
-    _check_body(band[-1], passes, maximum, total)
+    kept = _kept(band, passes, maximum, total)
+    _check_body(band[-1], passes, maximum, total, kept)
     for one in (largest, exponents):
         _check_loads(one, scores.memref, places, band)
     loops, term, sums, same = _product(product, scores.memref, places, band, exponents)
+    _check_kept(kept, rows, product)
     if sums.values[0].type != total.values[0].type:
         raise _NoSoftmax("the exponentials are added up in another type than the product", total)
     variables = (maximum.memrefs[0].owner, total.memrefs[0].owner)
     assert isinstance(variables[0], AllocOp) and isinstance(variables[1], AllocOp)
     return OnlineSoftmax(
-        band, variables[0], variables[1], largest, exponents, found, scores.memref, loops, term, sums, same
+        band,
+        variables[0],
+        variables[1],
+        largest,
+        exponents,
+        found,
+        scores.memref,
+        loops,
+        term,
+        sums,
+        same,
+        kept,
     )
 
 
@@ -213,10 +234,61 @@ def _check_division(one: ForOp, scores: StoreOp, total: AccumulateOp, places: li
         raise _NoSoftmax("its last loop does something else", one)
 
 
-def _check_body(row: ForOp, passes: list[ForOp], maximum: AccumulateOp, total: AccumulateOp) -> None:
-    """Beside its passes, a row sets the maximum to -inf, the sum to 0, and loads both."""
+def _kept(
+    band: Sequence[ForOp], passes: list[ForOp], maximum: AccumulateOp, total: AccumulateOp
+) -> list[Operation]:
+    """What the row computes of its maximum and its sum and stores elsewhere, in order."""
+    variables = (maximum.memrefs[0], total.memrefs[0])
+    body = list(band[-1].body.block.ops)
+    stores = [op for op in body if isinstance(op, StoreOp) and op.memref not in variables]
+    found: set[Operation] = set(stores)
+    pending = [op.value for op in stores]
+    outer = {loop.iv for loop in band}
+    for op in stores:
+        is_plain = op.where is None and op.mask is None and body.index(op) > body.index(passes[1])
+        inside = [v for v in op.indices.operands if v not in outer and not _is_before(v, band[0])]
+        if not is_plain or inside or (isinstance(op.memref.owner, Operation) and op.memref.owner in body):
+            raise _NoSoftmax("a row stores something else", op)
+    while pending:
+        op = pending.pop().owner
+        if not isinstance(op, Operation) or op.parent is not band[-1].body.block or op in found:
+            continue
+        if isinstance(op, LoadOp) and op.memref not in variables:
+            raise _NoSoftmax("a row stores what is computed of something else than its maximum and sum", op)
+        if not isinstance(op, LoadOp) and not is_computation(op):
+            raise _NoSoftmax("a row stores something else", op)
+        found.add(op)
+        pending += list(op.operands) if not isinstance(op, LoadOp) else []
+    return [op for op in body if op in found]
+
+
+def _is_before(value: SSAValue, nest: ForOp) -> bool:
+    """Whether a value is one of an operation that is not inside of a nest."""
+    op = value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()
+    while op is not None and op is not nest:
+        op = op.parent_op()
+    return op is None
+
+
+def _check_kept(kept: Sequence[Operation], rows: ForOp, product: ForOp) -> None:
+    """What a row keeps may be stored behind the product."""
+    stores = [op for op in kept if isinstance(op, StoreOp)]
+    for access in [
+        a for nest in (rows, product) for op in nest.walk() if op not in kept for a in accesses_of(op)
+    ]:
+        for op in stores:
+            if access.buffer is None or may_alias(root_of(access.buffer), root_of(op.memref)):
+                raise _NoSoftmax("the rows or the product use what a row keeps", access.op)
+
+
+def _check_body(
+    row: ForOp, passes: list[ForOp], maximum: AccumulateOp, total: AccumulateOp, kept: Sequence[Operation]
+) -> None:
+    """Beside its passes, and what it keeps, a row sets the maximum to -inf, the sum to 0, and loads both."""
     starts = {maximum.memrefs[0]: -inf, total.memrefs[0]: 0.0}
     for op in row.body.block.ops:
+        if op in kept:
+            continue
         if isinstance(op, StoreOp):
             constant = op.value.owner
             number = constant.value if isinstance(constant, arith.ConstantOp) else None
@@ -236,18 +308,21 @@ def _check_body(row: ForOp, passes: list[ForOp], maximum: AccumulateOp, total: A
         if len(places) != 1 or places[0] > ops.index(update):
             raise _NoSoftmax("a variable is not set once, before its loop", update)
         loads = [u.operation for u in buffer.uses if isinstance(u.operation, LoadOp)]
-        if len(loads) != 1 or len(list(loads[0].results[0].uses)) != 1:
+        others = [load for load in loads if load not in kept or _other_users(load, kept)]
+        if len(others) != 1 or len(_other_users(others[0], kept)) != 1:
             raise _NoSoftmax("the maximum or the sum is used elsewhere", update)
         for load in loads:
             top = load if load.parent_op() is row else load.parent_op()
             after = (
                 isinstance(top, Operation) and top.parent_op() is row and ops.index(top) > ops.index(update)
             )
-            (user,) = [u.operation for u in load.results[0].uses]
-            if isinstance(user, arith.TruncFOp) and len(list(user.results[0].uses)) == 1:
-                (user,) = [u.operation for u in user.results[0].uses]
-            if not after or user.parent_op() is not use:
+            if not after:
                 raise _NoSoftmax("the maximum or the sum is used elsewhere", load)
+            for user in _other_users(load, kept):
+                if isinstance(user, arith.TruncFOp) and len(list(user.results[0].uses)) == 1:
+                    (user,) = [u.operation for u in user.results[0].uses]
+                if user.parent_op() is not use:
+                    raise _NoSoftmax("the maximum or the sum is used elsewhere", load)
     for one in passes[:2]:
         stores = [op for op in one.body.block.ops if isinstance(op, StoreOp)]
         if len(stores) != passes.index(one):
@@ -255,6 +330,11 @@ def _check_body(row: ForOp, passes: list[ForOp], maximum: AccumulateOp, total: A
         for op in one.body.block.ops:
             if not isinstance(op, LoadOp | StoreOp | AccumulateOp) and not is_computation(op):
                 raise _NoSoftmax("a loop does something else", op)
+
+
+def _other_users(load: Operation, kept: Sequence[Operation]) -> list[Operation]:
+    """What uses a value, but for what is kept."""
+    return [use.operation for use in load.results[0].uses if use.operation not in kept]
 
 
 def _check_loads(one: ForOp, scores: SSAValue, places: list[ForOp | int], band: Sequence[ForOp]) -> None:

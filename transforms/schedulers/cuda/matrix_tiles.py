@@ -114,7 +114,7 @@ class MatrixTiling(Tiling):
             inner += [h, e]
             names |= {step: "k_step", h: "h", e: "e"}
             self.matrix = inner[0]
-        steps.do(reorder, [*order, *inner])
+        self._reorder([*order, *inner])
         for loop, name in names.items():
             rename_freely(steps, loop, name)
         for loop in order[-1:] if terms else inner[:-1]:  # registers are indexed by constants

@@ -83,7 +83,8 @@ from ...nest.rewrite.trials import trial
 from ..patterns.tuples import has_tuples, lift_tuples
 from ..refusals import never_refused, optional, unless_refused
 from ..strategies import Strategy, first_of
-from .attention import schedule_attention
+from .attention.schedule_chains import schedule_chains
+from .attention.schedule_attention import inline_masks, schedule_attention
 from .column_programs import schedule_column_programs
 from .column_sums import bind_columns
 from .contractions import schedule_contraction
@@ -145,10 +146,13 @@ def schedule_function(
 def _schedule_function(function: FuncOp, block: int, steps: Steps, gpu: Gpu) -> None:
     if has_tuples(function):
         optional(lambda: lift_tuples(function, steps))
-    # both of its products are those of tensor cores
+    optional(lambda: inline_masks(function, steps))
+    # both of its products, or all, are those of tensor cores
     optional(lambda: schedule_attention(function, gpu, steps, narrow=True))
+    optional(lambda: schedule_chains(function, gpu, steps, narrow=True))
     optional(lambda: schedule_tensor_cores(function, gpu, steps))
     optional(lambda: schedule_attention(function, gpu, steps, narrow=False))
+    optional(lambda: schedule_chains(function, gpu, steps, narrow=False))
     optional(lambda: segment(function, steps))
     for nest in list(units(function.body.block)):
         if nest.parent is None or not isinstance(nest, ForOp) or is_scheduled(nest):

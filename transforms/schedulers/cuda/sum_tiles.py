@@ -43,7 +43,7 @@ from ...nest.mapping.annotate import annotate
 from ...nest.mapping.bind import bind
 from ...nest.memory.cache_write import cache_write
 from ...nest.memory.pipeline import pipeline, why_not_pipeline
-from ...nest.memory.resize_buffer import resize_buffer
+from ...nest.memory.resize_buffer import resize_buffer, why_not_resize_buffer
 from ...nest.memory.set_memory import set_memory
 from ...nest.memory.sink_alloc import sink_alloc, why_not_sink_alloc
 from ...nest.memory.stage_factors import stage_factors
@@ -51,6 +51,7 @@ from ...nest.memory.transform_layout import transform_layout
 from ...nest.rewrite.steps import UNRECORDED, Steps
 from ...nest.rewrite.trials import copies
 from .grid import blocks_of, grid_axes
+from .grid import make_perfect as make_perfect_nest
 from .sum_neighbours import axis_along, loops_over, make_perfect, neighbours_of
 from .tile_copies import (
     AXES,
@@ -287,7 +288,7 @@ class Tiling:
         self, nest: ForOp, outer: list[ForOp], tiled: list[ForOp]
     ) -> tuple[list[ForOp], list[ForOp], list[ForOp]]:
         """The loops over blocks, over the tile, and over terms (for the nest of the sum)."""
-        tile, steps = self.tile, self.steps
+        tile = self.tile
         is_sum = nest is tile.nest
         pairs = [
             self._split(loop, prod(part.size for part in own))
@@ -301,8 +302,13 @@ class Tiling:
             if tile.depth is not None:
                 terms[at : at + 1] = self._split(terms[at], tile.depth)
         count = len(terms) - tile.inner_terms if is_sum else 0
-        steps.do(reorder, [*blocks, *terms[:count], *tiles, *terms[count:]])
+        self._reorder([*blocks, *terms[:count], *tiles, *terms[count:]])
         return blocks, tiles, terms
+
+    def _reorder(self, loops: list[ForOp]) -> None:
+        """Reorder a band. What splitting left between its loops (a variable that is a value) goes into them."""
+        make_perfect_nest(min(loops, key=lambda loop: len(enclosing_loops(loop))), self.steps)
+        self.steps.do(reorder, loops)
 
     def _split(self, loop: ForOp, factor: int) -> tuple[ForOp, ForOp]:
         """Blocks of `factor` iterations, without a domain where they divide the loop."""
@@ -318,7 +324,8 @@ class Tiling:
         if isinstance(alloc, AllocOp) and is_used_here and why_not_sink_alloc(alloc, block) is None:
             sunk = steps.do(sink_alloc, alloc, block)
             for axis in range(len(sunk.memref.type.get_shape())):
-                sunk = steps.do(resize_buffer, sunk, dimension=axis)
+                if why_not_resize_buffer(sunk, axis) is None:
+                    sunk = steps.do(resize_buffer, sunk, dimension=axis)
             return sunk, None
         init = "identity" if self.start is None else "load"
         sums, first, back = steps.do(cache_write, result, block, init=init, name="sums", tail="mask")
@@ -343,7 +350,7 @@ class Tiling:
         threads = sorted(((part.axis, loop) for part, loop in found if part.axis in AXES), key=by_axis)
         vectors = [loop for part, loop in found if part.axis == VECTOR]
         others = [loop for part, loop in found if part.axis == REGISTER]
-        steps.do(reorder, [*(loop for _, loop in threads), *terms, *others, *vectors])
+        self._reorder([*(loop for _, loop in threads), *terms, *others, *vectors])
         bind_threads(threads, steps)
         self._mark_terms(terms)
         for loop in others:

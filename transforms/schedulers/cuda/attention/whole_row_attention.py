@@ -17,24 +17,24 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 
-from ....analysis.machine import ACCESS_BYTES, STATIC_SHARED_BYTES, Gpu
-from ....analysis.nest.buffers import element_bytes
-from ....analysis.nest.loop_structure import loops_in, perfect_band
-from ....dialects.nest import LANES, AllocOp, ForOp
-from ...nest.loops.fuse import fuse
-from ...nest.loops.split import split
-from ...nest.loops.unmask import unmask
-from ...nest.mapping.bind import bind
-from ...nest.memory.resize_buffer import resize_buffer, why_not_resize_buffer
-from ...nest.memory.set_memory import set_memory
-from ...nest.memory.sink_alloc import sink_alloc
-from ...nest.memory.transform_layout import transform_layout
-from ...nest.rewrite.steps import Steps
-from ..patterns.attention import Attention, outer_loops
-from ..patterns.products import Product, sum_of_products_in
-from .grid import bind_blocks
-from .row_programs import Rows, Team
-from .sum_tiles import Parts, SumTile, Tiling, neighbours_of, parts
+from .....analysis.machine import ACCESS_BYTES, STATIC_SHARED_BYTES, Gpu
+from .....analysis.nest.buffers import element_bytes
+from .....analysis.nest.loop_structure import loops_in, perfect_band
+from .....dialects.nest import LANES, AllocOp, ForOp
+from ....nest.loops.fuse import fuse
+from ....nest.loops.split import split
+from ....nest.loops.unmask import unmask
+from ....nest.mapping.bind import bind
+from ....nest.memory.resize_buffer import resize_buffer, why_not_resize_buffer
+from ....nest.memory.set_memory import set_memory
+from ....nest.memory.sink_alloc import sink_alloc
+from ....nest.memory.transform_layout import transform_layout
+from ....nest.rewrite.steps import Steps
+from ...patterns.attention import Attention, outer_loops
+from ...patterns.products import Product, sum_of_products_in
+from ..grid import bind_blocks
+from ..row_programs import Rows, Team
+from ..sum_tiles import Parts, SumTile, Tiling, neighbours_of, parts
 
 WARPS = 4
 """Warps of a block."""

@@ -15,14 +15,17 @@ from typing import Any
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.dialects.func import FuncOp
 
-from ....analysis.machine import Gpu
-from ....analysis.nest.loop_structure import enclosing_function
-from ....dialects.diagnostic import NestorError
-from ....dialects.nest import AllocOp
-from ....dialects.remarks import remark
-from ...nest.mapping.insert_barriers import why_not_insert_barriers
-from ...nest.rewrite.steps import UNRECORDED, Steps
-from ..patterns.attention import Attention, attention_with
+from .....analysis.machine import Gpu
+from .....analysis.nest.loop_structure import enclosing_function
+from .....analysis.nest.sets.producers import top_in
+from .....dialects.diagnostic import NestorError
+from .....dialects.nest import AccumulateOp, AllocOp, LoadOp, StoreOp
+from .....dialects.remarks import remark
+from ....nest.mapping.insert_barriers import why_not_insert_barriers
+from ....nest.producers.compute_inline import compute_inline
+from ....nest.rewrite.steps import UNRECORDED, Steps
+from ...patterns.attention import Attention, attention_with
+from ...patterns.chains import chains_in
 from .whole_row_attention import ROWS, WholeRows, rows_that_fit
 
 
@@ -47,6 +50,27 @@ def schedule_attention(function: FuncOp, gpu: Gpu, steps: Steps, narrow: bool) -
             break
         else:
             remark(found.first, f'the scores "{label}" go to global memory: {refusal}')
+
+
+def inline_masks(function: FuncOp, steps: Steps) -> None:
+    """Compute what is made of indices alone (masks of two positions) where products of products read it.
+
+    Two of them, a forward and its reverse, say, have it in memory otherwise, and no tile can be seen to be masked.
+    """
+    block = function.body.block
+    allocs = [op for op in block.ops if isinstance(op, AllocOp)]
+    found = [one for alloc in allocs if (one := attention_with(alloc)) is not None]
+    nests = {nest for one in found for nest in one.nests}
+    nests |= {nest for group in chains_in(function) for chain in group for nest in chain.producers}
+    read = {op.memref.owner for nest in nests for op in nest.walk() if isinstance(op, LoadOp)}
+    for alloc in [alloc for alloc in allocs if alloc in read]:
+        writers = {
+            top_in(block, use.operation) for use in alloc.memref.uses if isinstance(use.operation, StoreOp)
+        }
+        if any(isinstance(op, LoadOp | AccumulateOp) for nest in writers for op in nest.walk()):
+            continue
+        if len(writers) == 1:
+            steps.attempt(compute_inline, alloc)
 
 
 def _ways(found: Attention) -> Iterator[Callable[[Attention, Gpu, Steps], Any]]:

@@ -26,32 +26,32 @@ from math import prod
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import SSAValue
 
-from ....analysis.machine import Gpu
-from ....analysis.nest.buffers import buffer_name, element_bytes
-from ....analysis.nest.loop_structure import enclosing_loops, loops_in, perfect_band
-from ....analysis.nest.values.trip_counts import extent_of
-from ....dialects.diagnostic import fail
-from ....dialects.nest import LANES, AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
-from ...nest.loops.fuse import fuse
-from ...nest.loops.normalise import remove_unit_loop, why_not_remove_unit_loop
-from ...nest.loops.reorder import reorder
-from ...nest.loops.split import split, why_not_split
-from ...nest.loops.unmask import unmask
-from ...nest.mapping.annotate import annotate
-from ...nest.mapping.bind import bind
-from ...nest.memory.cache_write import cache_write
-from ...nest.memory.resize_buffer import resize_buffer, why_not_resize_buffer
-from ...nest.memory.set_memory import set_memory
-from ...nest.memory.sink_alloc import sink_alloc
-from ...nest.memory.transform_layout import transform_layout
-from ...nest.reductions.online_softmax import online_softmax
-from ...nest.reductions.online_softmax_plan import OnlineSoftmax, online_plan
-from ...nest.rewrite.steps import Steps
-from ..patterns.attention import Attention
-from ..patterns.products import sum_of_products_in
-from .grid import bind_blocks
-from .sum_neighbours import neighbours_of
-from .sum_tiles import SumTile, Tiling, parts
+from .....analysis.machine import Gpu
+from .....analysis.nest.buffers import buffer_name, element_bytes
+from .....analysis.nest.loop_structure import enclosing_loops, loops_in, perfect_band
+from .....analysis.nest.values.trip_counts import extent_of
+from .....dialects.diagnostic import fail
+from .....dialects.nest import LANES, AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
+from ....nest.loops.fuse import fuse
+from ....nest.loops.normalise import remove_unit_loop, why_not_remove_unit_loop
+from ....nest.loops.reorder import reorder
+from ....nest.loops.split import split, why_not_split
+from ....nest.loops.unmask import unmask
+from ....nest.mapping.annotate import annotate
+from ....nest.mapping.bind import bind
+from ....nest.memory.cache_write import cache_write
+from ....nest.memory.resize_buffer import resize_buffer, why_not_resize_buffer
+from ....nest.memory.set_memory import set_memory
+from ....nest.memory.sink_alloc import sink_alloc
+from ....nest.memory.transform_layout import transform_layout
+from ....nest.reductions.online_softmax import online_softmax
+from ....nest.reductions.online_softmax_plan import OnlineSoftmax, online_plan
+from ....nest.rewrite.steps import Steps
+from ...patterns.attention import Attention
+from ...patterns.products import sum_of_products_in
+from ..grid import bind_blocks
+from ..sum_neighbours import neighbours_of
+from ..sum_tiles import SumTile, Tiling, parts
 from .whole_row_attention import RowsOfBlock, padding
 
 WARPS = 8
@@ -81,6 +81,8 @@ class OnlineAttention:
         self.gpu = gpu
         self.steps = steps
         self.depth = found.depth
+        self.has_kept = False
+        """Whether rows store what they compute of their maximum and sum."""
         last = sum_of_products_in(perfect_band(found.last))
         assert last is not None
         features = extent_of(last.column)
@@ -116,8 +118,8 @@ class OnlineAttention:
         rows = self._softmax()
         at = found.nests.index(rows)
         before, after = found.nests[:at], found.nests[at + 1 : -1]
-        start, zeros, keys, row, scaled, product, end = steps.do(
-            online_softmax, rows, found.last, factor=KEYS
+        start, zeros, keys, row, scaled, product, end, *kept = steps.do(
+            online_softmax, rows, found.last, factor=KEYS, kept=self.has_kept
         )
         running = [op.memref for op in start.walk() if isinstance(op, StoreOp)]
         (sums,) = [op.memref for op in zeros.walk() if isinstance(op, StoreOp)]
@@ -125,11 +127,12 @@ class OnlineAttention:
         around, (row, scaled, product) = self._split_rows([row, scaled, product])
         of_tile = self._fused(around)
         steps.do(reorder, [*of_tile, keys])
-        around, others = self._split_rows([start, zeros, *before, *after, end])
+        around, others = self._split_rows([start, zeros, *before, *kept, *after, end])
         around.insert(2 + len(before), of_tile)
         blocks = self._fused(around)
         start, zeros, *before = others[: 2 + len(before)]
-        *after, end = others[2 + len(before) :]
+        kept, others = others[2 + len(before) :][: len(kept)], others[2 + len(before) + len(kept) :]
+        *after, end = others
         keys = self._along_keys(before, keys)
         scores = self._sunk(found.scores.memref, keys)
         own = [self._sunk(buffer, blocks[-1]) for buffer in (*running, scale)]
@@ -142,10 +145,11 @@ class OnlineAttention:
             steps.attempt(unmask, loop)
         tiling = SumsOfKeys(self._tile_of(product, self.columns), [zeros, scaled, end], steps)
         tiling.run()
-        warp, _ = deal_out_rows(start, WARPS, steps)
+        warps = [deal_out_rows(nest, WARPS, steps)[0] for nest in (start, *kept)]
         of_rows = RowsOfWarps(row, WARPS, steps)
         of_rows.run()
-        steps.do(bind, warp, axis="thread.x")
+        for warp in warps:
+            steps.do(bind, warp, axis="thread.x")
         own = [self._by_warp(buffer) for buffer in own]
         own.append(tiling.sums)
         bind_blocks(blocks, steps)
@@ -166,10 +170,12 @@ class OnlineAttention:
         for nest in self.found.nests:
             if nest in (self.found.first, self.found.last):
                 continue
-            plan = online_plan(nest, self.found.last, self.keys)
-            if isinstance(plan, OnlineSoftmax):
-                return nest
-            refusal = refusal or plan
+            for kept in (False, True):
+                plan = online_plan(nest, self.found.last, self.keys, kept)
+                if isinstance(plan, OnlineSoftmax):
+                    self.has_kept = kept
+                    return nest
+                refusal = refusal or plan
         assert refusal is not None
         raise refusal
 

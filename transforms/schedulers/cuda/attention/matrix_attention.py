@@ -35,40 +35,40 @@ from math import prod
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 
-from ....analysis.machine import STATIC_SHARED_BYTES, Gpu
-from ....analysis.nest.buffers import declared_space, element_bytes
-from ....analysis.nest.kernels.matrix_tiles import COLUMNS, ROWS, Form, form_of
-from ....analysis.nest.loop_structure import enclosing_loops, is_inside, loops_in, perfect_band
-from ....analysis.nest.values.trip_counts import extent_of
-from ....dialects.attributes import ASYNC
-from ....dialects.diagnostic import fail
-from ....dialects.nest import LANES, AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
-from ...nest.loops.fuse import fuse
-from ...nest.loops.normalise import remove_unit_loop, why_not_remove_unit_loop
-from ...nest.loops.reorder import reorder
-from ...nest.loops.split import split
-from ...nest.loops.unmask import unmask
-from ...nest.mapping.annotate import annotate
-from ...nest.mapping.vectorize import vectorize
-from ...nest.memory.cache_read import cache_read
-from ...nest.memory.cache_write import cache_write
-from ...nest.memory.hoist_alloc import hoist_alloc
-from ...nest.memory.pipeline import pipeline, why_not_pipeline
-from ...nest.memory.set_memory import set_memory
-from ...nest.memory.stage_factors import stage_factors
-from ...nest.memory.transform_layout import transform_layout
-from ...nest.reductions.online_softmax import online_softmax
-from ...nest.reductions.rfactor import rfactor
-from ...nest.reductions.skip_masked import skip_masked, why_not_skip_masked
-from ...nest.rewrite.steps import Steps
-from ..patterns.attention import Attention
-from ..patterns.products import Product, sum_of_products_in
-from .grid import bind_blocks
-from .matrix_tiles import LANE_COLUMN, LANE_ROW, WARP_ROW, MatrixTiling, bind_as
+from .....analysis.machine import STATIC_SHARED_BYTES, Gpu
+from .....analysis.nest.buffers import declared_space, element_bytes
+from .....analysis.nest.kernels.matrix_tiles import COLUMNS, ROWS, Form, form_of
+from .....analysis.nest.loop_structure import enclosing_loops, is_inside, loops_in, perfect_band
+from .....analysis.nest.values.trip_counts import extent_of
+from .....dialects.attributes import ASYNC
+from .....dialects.diagnostic import fail
+from .....dialects.nest import LANES, AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
+from ....nest.loops.fuse import fuse
+from ....nest.loops.normalise import remove_unit_loop, why_not_remove_unit_loop
+from ....nest.loops.reorder import reorder
+from ....nest.loops.split import split
+from ....nest.loops.unmask import unmask
+from ....nest.mapping.annotate import annotate
+from ....nest.mapping.vectorize import vectorize
+from ....nest.memory.cache_read import cache_read
+from ....nest.memory.cache_write import cache_write
+from ....nest.memory.hoist_alloc import hoist_alloc
+from ....nest.memory.pipeline import pipeline, why_not_pipeline
+from ....nest.memory.set_memory import set_memory
+from ....nest.memory.stage_factors import stage_factors
+from ....nest.memory.transform_layout import transform_layout
+from ....nest.reductions.online_softmax import online_softmax
+from ....nest.reductions.rfactor import rfactor
+from ....nest.reductions.skip_masked import skip_masked, why_not_skip_masked
+from ....nest.rewrite.steps import Steps
+from ...patterns.attention import Attention
+from ...patterns.products import Product, sum_of_products_in
+from ..grid import bind_blocks
+from ..matrix_tiles import LANE_COLUMN, LANE_ROW, WARP_ROW, MatrixTiling, bind_as
+from ..sum_neighbours import neighbours_of
+from ..sum_tiles import SumTile, parts
+from ..tile_copies import mark_vector
 from .online_attention import OnlineAttention, SumsOfKeys, adds
-from .sum_neighbours import neighbours_of
-from .sum_tiles import SumTile, parts
-from .tile_copies import mark_vector
 
 WARPS = 4
 """Warps of a block."""
@@ -126,8 +126,8 @@ class MatrixAttention(OnlineAttention):
         rows = self._softmax()
         at = found.nests.index(rows)
         before, after = found.nests[:at], found.nests[at + 1 : -1]
-        start, zeros, keys, row, scaled, product, end = steps.do(
-            online_softmax, rows, found.last, factor=KEYS
+        start, zeros, keys, row, scaled, product, end, *kept = steps.do(
+            online_softmax, rows, found.last, factor=KEYS, kept=self.has_kept
         )
         maximum, total = [op.memref for op in start.walk() if isinstance(op, StoreOp)]
         (sums,) = [op.memref for op in zeros.walk() if isinstance(op, StoreOp)]
@@ -135,12 +135,13 @@ class MatrixAttention(OnlineAttention):
         around, (row, scaled, product) = self._split_rows([row, scaled, product])
         of_tile = self._fused(around)
         steps.do(reorder, [*of_tile, keys])
-        around, others = self._split_rows([start, zeros, *before, *after, end, *self.uses])
+        around, others = self._split_rows([start, zeros, *before, *kept, *after, end, *self.uses])
         around.insert(2 + len(before), of_tile)
         blocks = self._fused(around)
         start, zeros, *before = others[: 2 + len(before)]
+        kept, others = others[2 + len(before) :][: len(kept)], others[2 + len(before) + len(kept) :]
         after, end, uses = (
-            others[2 + len(before) : -1 - len(self.uses)],
+            others[: -1 - len(self.uses)],
             others[-1 - len(self.uses)],
             others[len(others) - len(self.uses) :],
         )
@@ -161,10 +162,11 @@ class MatrixAttention(OnlineAttention):
             steps.attempt(unmask, loop)
         features = self.columns * LANES
         copied = (self.rows + 2 * STAGES * KEYS) * features * element_bytes(weights.memref.type.element_type)
-        tile = self._matrix_tile(product, features, KEYS, max(0, self._room() - copied))
+        tile = self._matrix_tile(product, features, KEYS, max(0, room_of_block(self.gpu) - copied))
         tiling = FragmentsOfKeys(tile, [zeros, scaled, *(one[2] for one in skipped), end], weights, steps)
         tiling.run()
-        self._by_lanes(start)
+        for nest in (start, *kept):
+            self._by_lanes(nest)
         self._by_lanes(row, partial(self._share_keys, maximum, total))
         none = [self._share_rest(first, rest) for first, rest, _ in skipped]
         own = [self._of_lanes(buffer) for buffer in (maximum, total, scale, scores, weights)]
@@ -176,7 +178,7 @@ class MatrixAttention(OnlineAttention):
             steps.do(set_memory, buffer, space="local")
         for buffer in none:
             steps.do(set_memory, buffer, space="shared")
-        self._copy_ahead(keys, blocks[-1])
+        copy_ahead(keys, blocks[-1], room_of_block(self.gpu), steps)
         return blocks[0]
 
     # ---- tiles of keys that a mask leaves nothing of ----
@@ -317,42 +319,6 @@ class MatrixAttention(OnlineAttention):
         tiling.run()
         return tiling
 
-    # ---- copies ----
-
-    def _copy_ahead(self, keys: ForOp, block: ForOp) -> None:
-        """The next tile of keys, and of values, is copied while one is used, where shared memory has room for both."""
-        steps = self.steps
-        for loop in [op for op in keys.body.block.ops if isinstance(op, ForOp)]:
-            while loop.constant_trip_count() == 1 and loop.kind == "serial":
-                inner = next((op for op in loop.body.block.ops if isinstance(op, ForOp)), None)
-                steps.do(remove_unit_loop, loop)
-                if inner is None:
-                    break
-                loop = inner
-        stores = [op for op in keys.walk() if isinstance(op, StoreOp)]
-        ahead = {op.memref for op in stores if any(ASYNC in loop.attributes for loop in enclosing_loops(op))}
-        room = self._room()
-        shared = sum(bytes_of(op) for op in block.walk() if isinstance(op, AllocOp))
-        if shared > max(room, STATIC_SHARED_BYTES):
-            raise fail(keys, f"the tiles take {shared} bytes, a block has {room} of shared memory")
-        made = [op for op in keys.body.block.ops if isinstance(op, AllocOp)]
-        shared += (STAGES - 1) * sum(bytes_of(op) for op in made if op.memref in ahead)
-        if not ahead or shared > room:
-            return
-        for alloc in made:
-            if alloc.memref not in ahead:
-                steps.do(hoist_alloc, alloc, keys)
-        if (keys.constant_trip_count() or STAGES) < STAGES or why_not_pipeline(keys, STAGES) is not None:
-            return
-        for loop in steps.do(pipeline, keys, stages=STAGES):
-            if loop.constant_trip_count() == 1 and why_not_remove_unit_loop(loop) is None:
-                steps.do(remove_unit_loop, loop)
-
-    def _room(self) -> int:
-        """Bytes of shared memory for a block, two of which share a multiprocessor."""
-        limits = self.gpu.limits
-        return min(limits.shared_of_block, limits.shared // 2 - limits.reserved)
-
 
 class FragmentsInRegisters(MatrixTiling):
     """Sums whose rows are in four lanes each, which share out what is done with a row."""
@@ -454,3 +420,37 @@ def bytes_of(alloc: AllocOp) -> int:
     if declared_space(type_) != "shared":
         return 0
     return prod(type_.get_shape()) * element_bytes(type_.element_type)
+
+
+def copy_ahead(keys: ForOp, block: ForOp, room: int, steps: Steps) -> None:
+    """What the next iteration copies is copied while one is computed, where shared memory has room for both."""
+    for loop in [op for op in keys.body.block.ops if isinstance(op, ForOp)]:
+        while loop.constant_trip_count() == 1 and loop.kind == "serial":
+            inner = next((op for op in loop.body.block.ops if isinstance(op, ForOp)), None)
+            steps.do(remove_unit_loop, loop)
+            if inner is None:
+                break
+            loop = inner
+    stores = [op for op in keys.walk() if isinstance(op, StoreOp)]
+    ahead = {op.memref for op in stores if any(ASYNC in loop.attributes for loop in enclosing_loops(op))}
+    shared = sum(bytes_of(op) for op in block.walk() if isinstance(op, AllocOp))
+    if shared > max(room, STATIC_SHARED_BYTES):
+        raise fail(keys, f"the tiles take {shared} bytes, a block has {room} of shared memory")
+    made = [op for op in keys.body.block.ops if isinstance(op, AllocOp)]
+    shared += (STAGES - 1) * sum(bytes_of(op) for op in made if op.memref in ahead)
+    if not ahead or shared > room:
+        return
+    for alloc in made:
+        if alloc.memref not in ahead:
+            steps.do(hoist_alloc, alloc, keys)
+    if (keys.constant_trip_count() or STAGES) < STAGES or why_not_pipeline(keys, STAGES) is not None:
+        return
+    for loop in steps.do(pipeline, keys, stages=STAGES):
+        if loop.constant_trip_count() == 1 and why_not_remove_unit_loop(loop) is None:
+            steps.do(remove_unit_loop, loop)
+
+
+def room_of_block(gpu: Gpu) -> int:
+    """Bytes of shared memory for a block, two of which share a multiprocessor."""
+    limits = gpu.limits
+    return min(limits.shared_of_block, limits.shared // 2 - limits.reserved)
