@@ -17,7 +17,8 @@
 An argument is `nest.frozen` where the caller promises that its elements are the same in every call. The caller then runs
 `@f_frozen` once, with the arguments that `nestor.frozen` names, and gives `@f` what it has filled, after all others.
 Only buffers of known extents move, and only whole nests of the function's block, in their order; a loop of one iteration
-around several nests (what a schedule puts around a product with its panels) is removed first. Nests that can fail stay.
+around several nests (what a schedule puts around a product with its panels) is removed first. Nests that can fail stay,
+and so do those that fill a buffer again which what stays has read before.
 """
 
 from __future__ import annotations
@@ -89,14 +90,23 @@ class _Plan:
 
     def __post_init__(self) -> None:
         block = self.function.body.block
+        self._places = {op: k for k, op in enumerate(block.ops)}
         buffers = {op for op in block.ops if isinstance(op, AllocOp) and _is_static(op)}
         while True:
             found = self._known(buffers)
-            spoilt = {b for b in buffers if any(top not in found for top in self._writers(b))}
+            spoilt = {b for b in buffers if self._is_spoilt(b, found)}
             if not spoilt:
                 break
             buffers -= spoilt
         self._choose(buffers, found)
+
+    def _is_spoilt(self, alloc: AllocOp, found: set[Operation]) -> bool:
+        """Whether what stays writes a buffer, or reads it before the last nest that writes it, which would come first."""
+        writers, readers = self._users(alloc, True), self._users(alloc, False)
+        if any(top not in found for top in writers):
+            return True
+        stays = [self._places[top] for top in readers if top not in found]
+        return bool(stays and writers) and min(stays) < self._places[writers[-1]]
 
     def _known(self, buffers: set[AllocOp]) -> set[Operation]:
         """The operations of the block that need frozen arguments, numbers and `buffers` only, and write only these."""

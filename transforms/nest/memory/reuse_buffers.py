@@ -31,8 +31,8 @@ order=free, as in the pipelines, the loops stay free to run in any order: the tw
 of the loops that they share, and the order of the statements decides; and a load outside of loops may be done as late as
 the last nest that uses it, as in GPU kernels. A result takes part when it
 overlaps no argument, and comes last: its elements are what the caller sees. A copy of a buffer to itself, which
-is what remains of a copy to a result, is removed. Buffers made inside loops, scalars and buffers that are seen
-through views stay as they are.
+is what remains of a copy to a result, is removed. Buffers made inside loops, scalars, buffers that are seen
+through views, and those that are computed from frozen arguments alone (nest-freeze fills them once) stay as they are.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ from xdsl.ir import Operation, SSAValue
 from ....analysis.nest.loop_structure import enclosing_loops
 from ....analysis.nest.sets.accesses import WRITE, Access, accesses_of, alias_set, argument_attribute
 from ....analysis.nest.sets.dependence import equal_in_one_iteration
+from ....analysis.nest.sets.frozen_buffers import is_computed_once, is_frozen
 from ....analysis.nest.sets.integer_sets import difference, pair_system
 from ....analysis.nest.values.extent_keys import extent_key
 from ....dialects.attributes import OUTLINED, ROLE
@@ -63,8 +64,13 @@ Order = Literal["kept", "free"]
 def reuse_buffers(function: FuncOp, order: Order = "kept") -> int:
     """Let buffers of `function` share memory; the number of allocations that are gone."""
     places = _Places(function)
+    has_frozen = any(is_frozen(argument) for argument in function.body.block.args)
     groups = [_Group([life]) for value in function.body.block.args if (life := _result(value, places, order))]
-    allocated = [_life(op.memref, places, order) for op in function.body.block.ops if isinstance(op, AllocOp)]
+    allocated = [
+        _life(op.memref, places, order)
+        for op in function.body.block.ops
+        if isinstance(op, AllocOp) and not (has_frozen and is_computed_once(op.memref))
+    ]
     for life in filter(None, allocated):
         group = next((g for g in groups if g.admits(life, order)), None)
         if group is None:
