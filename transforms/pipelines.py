@@ -19,18 +19,20 @@ _WRITTEN_OUT = (
     "nt-if-to-select",
     "nt-hoist",
 )
-_AFTER_FUSIONS = ("nt-recompute", "nt-drop-barriers")
+_INTO_FUSIONS = (
+    "nt-double-buffer",
+    "nt-unroll-swaps",
+    "nt-split-reductions",
+    "nt-fuse",
+    "nt-recompute",
+    "nt-drop-barriers",
+)
 
 PIPELINES: dict[str, tuple[str, ...]] = {
-    # nt -> nt: derivatives written out, and fusions
-    "to-fusions": (
-        *_WRITTEN_OUT,
-        "nt-double-buffer",
-        "nt-unroll-swaps",
-        "nt-split-reductions",
-        "nt-fuse",
-        *_AFTER_FUSIONS,
-    ),
+    # nt -> nt: derivatives written out, small products joined, memory orders chosen, and fusions
+    "to-fusions": (*_WRITTEN_OUT, "nt-batch-dots", "nt-propagate-layouts", *_INTO_FUSIONS),
+    # the same for kernels, with products and memory orders as the program has them
+    "to-kernel-fusions": (*_WRITTEN_OUT, *_INTO_FUSIONS),
     # nt -> nest: one loop nest a fusion, in program order, nothing decided about how it runs
     "fusions-to-loops": (
         "convert-nt-to-nest",
@@ -43,7 +45,8 @@ PIPELINES: dict[str, tuple[str, ...]] = {
         *_WRITTEN_OUT,
         "nt-unroll",
         "nt-fuse{through-reductions=false}",
-        *_AFTER_FUSIONS,
+        "nt-recompute",
+        "nt-drop-barriers",
         "convert-nt-to-nest{scans-as-updates=true}",
         "nest-expand-complex",
         "nest-prove-bounds",
@@ -82,7 +85,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
     # the same for kernels, which check the indices that they look up, and share running results of columns
     "to-kernel-loops": (
         "nt-drop-native",
-        "to-fusions",
+        "to-kernel-fusions",
         "convert-nt-to-nest{scans-as-updates=true}",
         "nest-expand-complex",
         "nest-prove-bounds",

@@ -65,11 +65,14 @@ def reuse_buffers(function: FuncOp, order: Order = "kept") -> int:
     """Let buffers of `function` share memory; the number of allocations that are gone."""
     places = _Places(function)
     has_frozen = any(is_frozen(argument) for argument in function.body.block.args)
+    apart = _of_windows(function) if order == "free" else set()
     groups = [_Group([life]) for value in function.body.block.args if (life := _result(value, places, order))]
     allocated = [
         _life(op.memref, places, order)
         for op in function.body.block.ops
-        if isinstance(op, AllocOp) and not (has_frozen and is_computed_once(op.memref))
+        if isinstance(op, AllocOp)
+        and op.memref not in apart
+        and not (has_frozen and is_computed_once(op.memref))
     ]
     for life in filter(None, allocated):
         group = next((g for g in groups if g.admits(life, order)), None)
@@ -81,6 +84,24 @@ def reuse_buffers(function: FuncOp, order: Order = "kept") -> int:
     if removed:
         _drop_self_copies(function)
     return removed
+
+
+def _of_windows(function: FuncOp) -> set[SSAValue]:
+    """The buffers that sums over several loops fill, and those that they read: a schedule computes them block by block, next
+    to each other, which it could not if other nests wrote them as well."""
+    found: set[SSAValue] = set()
+    for nest in function.body.block.ops:
+        if not isinstance(nest, ForOp):
+            continue
+        accesses = [access for op in nest.walk() for access in accesses_of(op)]
+        for access in accesses:
+            loops = [] if access.indices is None else enclosing_loops(access.op)
+            if isinstance(access.op, AccumulateOp) and access.indices is not None:
+                summed = [loop for loop in loops if loop.iv not in access.indices.operands]
+                if len(summed) > 1:
+                    found.update(one.root for one in accesses if one.root is not None)
+                    break
+    return found
 
 
 # ---- the life of a buffer ---------------------------------------------------------------------------
