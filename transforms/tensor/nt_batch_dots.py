@@ -43,8 +43,11 @@ from ...dialects.nt import DimOp, DotOp, LoopsOp, ReduceOp, ReshapeOp, SliceOp
 from ...dialects.nt.ops import element_of, shape_of
 from ...dialects.nt.types import width_of
 
-REGION_BYTES = 64 << 10
-"""What the start of a parallel loop costs, in bytes that a core reads from its second-level cache at the time: 2 us."""
+REGION_BYTES = 128 << 10
+"""What the start of a parallel loop costs, in bytes that a core reads from its second-level cache in the time (2 us)."""
+
+BEYOND = 8
+"""What a byte costs, in such bytes, that is written behind the second-level cache and read again from there."""
 
 UNKNOWN_EXTENT = 64
 """What an extent that only the run knows counts as."""
@@ -332,7 +335,7 @@ def pays(whole: Whole, count: int, machine: Cpu) -> bool:
     shared = [value for value, part in zip(whole.dot.operands, whole.parts, strict=True) if part is None]
     saved = (count - 1) * (REGION_BYTES + sum(map(_bytes, shared)))
     kept = count * _bytes(whole.dot.result)
-    return saved > 2 * max(0, kept - machine.l2_bytes // 2)
+    return saved > BEYOND * max(0, kept - machine.l2_bytes // 2)
 
 
 def _bytes(value: SSAValue) -> int:
