@@ -60,6 +60,9 @@ if TYPE_CHECKING:
 
 Order = Literal["kept", "free"]
 
+DEEP = 4
+"""Loops around a sum over windows: two of places or more, and two of terms or more."""
+
 
 def reuse_buffers(function: FuncOp, order: Order = "kept") -> int:
     """Let buffers of `function` share memory; the number of allocations that are gone."""
@@ -95,12 +98,13 @@ def _of_windows(function: FuncOp) -> set[SSAValue]:
             continue
         accesses = [access for op in nest.walk() for access in accesses_of(op)]
         for access in accesses:
-            loops = [] if access.indices is None else enclosing_loops(access.op)
-            if isinstance(access.op, AccumulateOp) and access.indices is not None:
-                summed = [loop for loop in loops if loop.iv not in access.indices.operands]
-                if len(summed) > 1:
-                    found.update(one.root for one in accesses if one.root is not None)
-                    break
+            if not isinstance(access.op, AccumulateOp) or access.indices is None:
+                continue
+            loops = enclosing_loops(access.op)
+            summed = [loop for loop in loops if loop.iv not in access.indices.operands]
+            if len(loops) >= DEEP and len(summed) > 1 and access.indices.operands:
+                found.update(one.root for one in accesses if one.root is not None)
+                break
     return found
 
 
