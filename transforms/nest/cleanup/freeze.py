@@ -187,9 +187,7 @@ class _Plan:
 
 def _values_from_outside(op: Operation) -> list[SSAValue]:
     """The operands of an operation, and of those in it, that are made outside of it."""
-    return list(
-        dict.fromkeys(v for inner in op.walk() for v in inner.operands if is_defined_outside(v, op))
-    )
+    return list(dict.fromkeys(v for inner in op.walk() for v in inner.operands if is_defined_outside(v, op)))
 
 
 def _is_static(alloc: AllocOp) -> bool:
