@@ -50,7 +50,7 @@ _CLONED_DIALECTS = ("arith", "math", "special", "memref", "func")
 
 
 def _unused_after(block: Block) -> dict[Operation, list[SSAValue]]:
-    """Which buffers of a block nothing uses behind an operation of it. Those that control flow passes on are not looked at."""
+    """Which buffers of a block nothing uses behind an operation of it, but for those that control flow may pass on."""
     places = {op: k for k, op in enumerate(block.ops)}
     found: dict[Operation, list[SSAValue]] = {}
     for alloc in block.ops:
