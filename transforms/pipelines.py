@@ -21,12 +21,18 @@ _OPERATIONS = (
 """What follows derivatives, on single operations."""
 
 _WRITTEN_OUT = ("nt-differentiate", *_OPERATIONS)
-_FUSIONS = ("nt-double-buffer", "nt-unroll-swaps", "nt-split-reductions", "nt-fuse")
-_AFTER_FUSIONS = ("nt-recompute", "nt-drop-barriers")
+_INTO_FUSIONS = (
+    "nt-double-buffer",
+    "nt-unroll-swaps",
+    "nt-split-reductions",
+    "nt-fuse",
+    "nt-recompute",
+    "nt-drop-barriers",
+)
 
 PIPELINES: dict[str, tuple[str, ...]] = {
-    # nt -> nt: derivatives written out, and fusions
-    "to-fusions": (*_WRITTEN_OUT, *_FUSIONS, *_AFTER_FUSIONS),
+    # nt -> nt: derivatives written out, small products joined, memory orders chosen, and fusions
+    "to-fusions": (*_WRITTEN_OUT, "nt-batch-dots", "nt-propagate-layouts", *_INTO_FUSIONS),
     # nt -> nest: one loop nest a fusion, in program order, nothing decided about how it runs
     "fusions-to-loops": (
         "convert-nt-to-nest",
@@ -39,7 +45,8 @@ PIPELINES: dict[str, tuple[str, ...]] = {
         *_WRITTEN_OUT,
         "nt-unroll",
         "nt-fuse{through-reductions=false}",
-        *_AFTER_FUSIONS,
+        "nt-recompute",
+        "nt-drop-barriers",
         "convert-nt-to-nest{scans-as-updates=true}",
         "nest-expand-complex",
         "nest-prove-bounds",
@@ -75,14 +82,14 @@ PIPELINES: dict[str, tuple[str, ...]] = {
         "convert-to-llvm",
     ),
     "cpu": ("cpu-to-scf", "cpu-to-llvm"),
-    # the same for kernels, which check the indices that they look up, and share running results of columns
+    # the same for kernels: products and memory orders are those of the program, and reverses compute again what is short
     "to-kernel-fusions": (
         "nt-drop-native",
         "nt-differentiate{recompute=true}",
         *_OPERATIONS,
-        *_FUSIONS,
-        *_AFTER_FUSIONS,
+        *_INTO_FUSIONS,
     ),
+    # ... which check the indices that they look up, and share running results of columns
     "to-kernel-loops": (
         "to-kernel-fusions",
         "convert-nt-to-nest{scans-as-updates=true}",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from .orders import is_channels_last
+
 
 def each(value, rank):
     """`value` for every dimension, unless it is a tuple already."""
@@ -26,12 +28,15 @@ def spans(padding, windows):
 
 
 def padded(x, amounts, fill):
-    """`x` with `fill` around its last dimensions."""
+    """`x` with `fill` around its last dimensions; where channels come last in memory they still do."""
     some = False
     for before, after in amounts:
         some = some or before > 0 or after > 0
     if not some:
         return x
+    if x.ndim - len(amounts) == 2 and is_channels_last(x):
+        moved = np.pad(np.moveaxis(x, 1, -1), ((0, 0), *amounts, (0, 0)), constant_values=fill)
+        return np.moveaxis(moved, -1, 1)
     return np.pad(x, ((0, 0),) * (x.ndim - len(amounts)) + amounts, constant_values=fill)
 
 

@@ -34,6 +34,8 @@ def avg_pool(x: Any, window: Any, stride: Any = None, padding: Any = 0) -> NDArr
 def _adaptive(x, count, reduce):
     """`reduce` of `count` nearly equal, possibly overlapping parts of the last dimension."""
     n = x.shape[-1]
+    if count == 1:
+        return reduce(x, axis=-1, keepdims=True)
     if n % count == 0:
         return reduce(np.reshape(x, (*x.shape[:-1], count, n // count)), axis=-1)
     parts = []

@@ -49,6 +49,35 @@ MAX_COPIES = 4096
 _CLONED_DIALECTS = ("arith", "math", "special", "memref", "func")
 
 
+def _unused_after(block: Block) -> dict[Operation, list[SSAValue]]:
+    """Which buffers of a block nothing uses behind an operation of it, but for those that control flow may pass on."""
+    places = {op: k for k, op in enumerate(block.ops)}
+    found: dict[Operation, list[SSAValue]] = {}
+    for alloc in block.ops:
+        if not isinstance(alloc, AllocOp):
+            continue
+        last: Operation | None = alloc
+        work: list[SSAValue] = [alloc.memref]
+        while work:
+            for use in work.pop().uses:
+                user = use.operation
+                if user.has_trait(IsTerminator) or (user.regions and not isinstance(user, AccumulateOp)):
+                    last = None  # control flow may pass it on
+                    break
+                work += [result for result in user.results if isinstance(result.type, MemRefType)]
+                while user not in places:
+                    user = user.parent_op()
+                    assert user is not None
+                assert last is not None
+                if places[user] > places[last]:
+                    last = user
+            if last is None:
+                break
+        if last is not None:
+            found.setdefault(last, []).append(alloc.memref)
+    return found
+
+
 class NestBody(Statements):
     """Lowers blocks of nest operations into the current block of `builder`.
 
@@ -58,6 +87,9 @@ class NestBody(Statements):
     guards_copies = False
     """Whether a copy of an unrolled body may be in a branch."""
 
+    frees_early = False
+    """Whether a buffer is freed behind its last use, not at the end of its block: the next one takes its memory."""
+
     copies_made = 1
     """Copies that unrolled loops make of what is lowered now."""
 
@@ -66,6 +98,7 @@ class NestBody(Statements):
     def block(self, block: Block) -> None:
         """Lower the operations of `block`, runs of one domain in one branch; free what it allocated."""
         outer, self.heap_buffers = self.heap_buffers, []
+        unused = _unused_after(block) if self.frees_early else {}
         last = block.last_op
         terminator = last if last is not None and last.has_trait(IsTerminator) else None
         for constraints, ops in self._runs(block):
@@ -75,12 +108,22 @@ class NestBody(Statements):
             for op in ops:
                 if op is not terminator:
                     self.operation(op)
+                    self._free(unused.get(op, ()))
         self.end_of_block()
         for buffer in reversed(self.heap_buffers):
             self.builder.emit(memref.DeallocOp.create(operands=(buffer,)))
         self.heap_buffers = outer
         if terminator is not None:
             self.operation(terminator)
+
+    def _free(self, buffers: Sequence[SSAValue]) -> None:
+        """Free those of the buffers that are on the heap, and of this block."""
+        for value in buffers:
+            buffer = self.values.get(value)
+            if buffer in self.heap_buffers:
+                assert isinstance(buffer, SSAValue)
+                self.builder.emit(memref.DeallocOp.create(operands=(buffer,)))
+                self.heap_buffers.remove(buffer)
 
     def end_of_block(self) -> None:
         """Called after the last operation of a block, before its buffers are freed."""

@@ -124,6 +124,7 @@ class CpuBody(NestBody):
     """Loop nests on the CPU: parallel loops become `scf.parallel`, vectorized ones vectors."""
 
     guards_copies = True
+    frees_early = True
 
     def __init__(self, builder: IndexBuilder, sites: dict[Operation, int]):
         super().__init__(builder, sites)

@@ -111,6 +111,27 @@ def test_convolution():
     assert packed(function) == 1
 
 
+def normalised(x, w, mean, variance):
+    for _ in range(2):
+        x = (x @ w - mean) / np.sqrt(variance)
+        w, mean, variance = w.T, variance, mean * mean
+    return x
+
+
+def test_what_is_computed_from_constants_has_memory_of_its_own():
+    """The second vector took the memory of the first, and both were computed before the program."""
+    x, w = integers(6, 32), integers(32, 32, seed=1, constant=True)
+    mean, variance = integers(32, seed=2), integers(32, seed=3) ** 2 + 1
+    for array in (mean, variance):
+        array[array == 0] = 1
+        array.setflags(write=False)
+    function = nt.jit(normalised, constants=("w", "mean", "variance"))
+    wide = [a.astype("f8") for a in (x, w, mean, variance)]
+    for _ in range(3):
+        np.testing.assert_allclose(function(x, w, mean, variance), normalised(*wide), rtol=1e-4, atol=1e-2)
+    assert packed(function) == 1
+
+
 def test_structures():
     """All arrays of a constant argument are constant."""
 

@@ -26,6 +26,7 @@ PAGES = {
     "chunking": (4, ""),
     "dask": (8, ""),
     "precision": (2, ""),
+    "layouts": (3, ""),
 }
 """By the page: how many snippets it has at least, and what they print."""
 

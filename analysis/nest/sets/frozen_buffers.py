@@ -38,6 +38,6 @@ def is_computed_once(buffer: SSAValue, deepest: int = DEEPEST) -> bool:
         for writer in writers
         for op in writer.walk()
         for access in accesses_of(op)
-        if access.root is not root
+        if access.kind == READ and access.root is not root
     }
     return bool(reads) and all(read is not None and is_computed_once(read, deepest - 1) for read in reads)

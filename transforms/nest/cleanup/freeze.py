@@ -17,7 +17,8 @@
 An argument is `nest.frozen` where the caller promises that its elements are the same in every call. The caller then runs
 `@f_frozen` once, with the arguments that `nestor.frozen` names, and gives `@f` what it has filled, after all others.
 Only buffers of known extents move, and only whole nests of the function's block, in their order; a loop of one iteration
-around several nests (what a schedule puts around a product with its panels) is removed first. Nests that can fail stay.
+around several nests (what a schedule puts around a product with its panels) is removed first. Nests that can fail stay,
+and so do those that fill a buffer again which what stays has read before.
 """
 
 from __future__ import annotations
@@ -89,14 +90,30 @@ class _Plan:
 
     def __post_init__(self) -> None:
         block = self.function.body.block
+        self._places = {op: k for k, op in enumerate(block.ops)}
+        self._accesses = {op: [a for inner in op.walk() for a in accesses_of(inner)] for op in block.ops}
+        self._outer = {op: _values_from_outside(op) for op in block.ops}
+        self._failing = {op for op in block.ops if any(map(is_check, op.walk()))}
+        self._touched: dict[SSAValue | None, dict[Operation, set[str]]] = {}
+        for op, accesses in self._accesses.items():
+            for access in accesses:
+                self._touched.setdefault(access.root, {}).setdefault(op, set()).add(access.kind)
         buffers = {op for op in block.ops if isinstance(op, AllocOp) and _is_static(op)}
         while True:
             found = self._known(buffers)
-            spoilt = {b for b in buffers if any(top not in found for top in self._writers(b))}
+            spoilt = {b for b in buffers if self._is_spoilt(b, found)}
             if not spoilt:
                 break
             buffers -= spoilt
         self._choose(buffers, found)
+
+    def _is_spoilt(self, alloc: AllocOp, found: set[Operation]) -> bool:
+        """Whether what stays writes a buffer, or reads it before the last nest that writes it, which would come first."""
+        writers, readers = self._users(alloc, True), self._users(alloc, False)
+        if any(top not in found for top in writers):
+            return True
+        stays = [self._places[top] for top in readers if top not in found]
+        return bool(stays and writers) and min(stays) < self._places[writers[-1]]
 
     def _known(self, buffers: set[AllocOp]) -> set[Operation]:
         """The operations of the block that need frozen arguments, numbers and `buffers` only, and write only these."""
@@ -109,21 +126,17 @@ class _Plan:
         return found
 
     def _is_known(self, op: Operation, buffers: set[AllocOp], found: set[Operation]) -> bool:
-        for inner in op.walk():
-            if is_check(inner):
+        if op in self._failing or not all(self._is_given(value, found) for value in self._outer[op]):
+            return False
+        for access in self._accesses[op]:
+            root = access.root
+            if root is None:
                 return False
-            for value in inner.operands:
-                if is_defined_outside(value, op) and not self._is_given(value, found):
-                    return False
-            for access in accesses_of(inner):
-                root = access.root
-                if root is None:
-                    return False
-                own = isinstance(root.owner, AllocOp) and (
-                    root.owner in buffers or not is_defined_outside(root, op)
-                )
-                if not own and not (access.kind == READ and is_frozen(root)):
-                    return False
+            own = isinstance(root.owner, AllocOp) and (
+                root.owner in buffers or not is_defined_outside(root, op)
+            )
+            if not own and not (access.kind == READ and is_frozen(root)):
+                return False
         return True
 
     def _is_given(self, value: SSAValue, found: set[Operation]) -> bool:
@@ -132,13 +145,12 @@ class _Plan:
 
     def _users(self, alloc: AllocOp, wanted: bool) -> list[Operation]:
         """The operations of the block that write a buffer, or (not `wanted`) that read it only."""
-        block = self.function.body.block
-        users: list[Operation] = []
-        for top in block.ops:
-            kinds = {a.kind for op in top.walk() for a in accesses_of(op) if a.root in (alloc.memref, None)}
-            if kinds and (kinds != {READ}) == wanted:
-                users.append(top)
-        return users
+        kinds: dict[Operation, set[str]] = {}
+        for root in (alloc.memref, None):
+            for op, found in self._touched.get(root, {}).items():
+                kinds.setdefault(op, set()).update(found)
+        users = [op for op, found in kinds.items() if (found != {READ}) == wanted]
+        return sorted(users, key=self._places.__getitem__)
 
     def _writers(self, alloc: AllocOp) -> list[Operation]:
         return self._users(alloc, True)
@@ -148,7 +160,7 @@ class _Plan:
         order = list(self.function.body.block.ops)
         for alloc in [op for op in order if isinstance(op, AllocOp) and op in buffers]:
             needed = self._needed([alloc, *self._writers(alloc)])
-            reads = any(is_frozen(value) for op in needed for one in op.walk() for value in one.operands)
+            reads = any(is_frozen(value) for op in needed for value in self._outer[op])
             if reads and any(top not in found for top in self._users(alloc, False)):
                 self.crossing.append(alloc)
         needed = self._needed([op for alloc in self.crossing for op in (alloc, *self._writers(alloc))])
@@ -165,13 +177,17 @@ class _Plan:
             if op in needed:
                 continue
             needed.add(op)
-            for inner in op.walk():
-                for value in inner.operands:
-                    if isinstance(value.owner, Operation) and is_defined_outside(value, op):
-                        work.append(value.owner)
-                        if isinstance(value.owner, AllocOp):
-                            work += self._writers(value.owner)
+            for value in self._outer[op]:
+                if isinstance(value.owner, Operation):
+                    work.append(value.owner)
+                    if isinstance(value.owner, AllocOp):
+                        work += self._writers(value.owner)
         return needed
+
+
+def _values_from_outside(op: Operation) -> list[SSAValue]:
+    """The operands of an operation, and of those in it, that are made outside of it."""
+    return list(dict.fromkeys(v for inner in op.walk() for v in inner.operands if is_defined_outside(v, op)))
 
 
 def _is_static(alloc: AllocOp) -> bool:

@@ -33,8 +33,8 @@ the last nest that uses it, as in GPU kernels. A result takes part when it
 overlaps no argument, and comes last: its elements are what the caller sees. With within=nest, as for GPUs, two of them share
 memory only where a nest uses both: kernels can then keep to themselves what no other one uses, and memory that is free by
 then is given away by gpu-plan-memory. A copy of a buffer to itself, which
-is what remains of a copy to a result, is removed. Buffers made inside loops, scalars and buffers that are seen
-through views stay as they are.
+is what remains of a copy to a result, is removed. Buffers made inside loops, scalars, buffers that are seen
+through views, and those that are computed from frozen arguments alone (nest-freeze fills them once) stay as they are.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ from xdsl.ir import Operation, SSAValue
 from ....analysis.nest.loop_structure import enclosing_loops
 from ....analysis.nest.sets.accesses import WRITE, Access, accesses_of, alias_set, argument_attribute
 from ....analysis.nest.sets.dependence import equal_in_one_iteration
+from ....analysis.nest.sets.frozen_buffers import is_computed_once, is_frozen
 from ....analysis.nest.sets.integer_sets import difference, pair_system
 from ....analysis.nest.values.extent_keys import extent_key
 from ....dialects.attributes import OUTLINED, ROLE
@@ -62,14 +63,25 @@ if TYPE_CHECKING:
 Order = Literal["kept", "free"]
 Within = Literal["function", "nest"]
 
+DEEP = 4
+"""Loops around a sum over windows: two of places or more, and two of terms or more."""
+
 
 def reuse_buffers(function: FuncOp, order: Order = "kept", within: Within = "function") -> int:
     """Let buffers of `function` share memory; the number of allocations that are gone. None are of several blocks."""
     if len(function.body.blocks) != 1:
         return 0
     places = _Places(function)
+    has_frozen = any(is_frozen(argument) for argument in function.body.block.args)
+    apart = _of_windows(function) if order == "free" else set()
     groups = [_Group([life]) for value in function.body.block.args if (life := _result(value, places, order))]
-    allocated = [_life(op.memref, places, order) for op in function.body.block.ops if isinstance(op, AllocOp)]
+    allocated = [
+        _life(op.memref, places, order)
+        for op in function.body.block.ops
+        if isinstance(op, AllocOp)
+        and op.memref not in apart
+        and not (has_frozen and is_computed_once(op.memref))
+    ]
     for life in filter(None, allocated):
         group = next((g for g in groups if g.admits(life, order, within)), None)
         if group is None:
@@ -80,6 +92,25 @@ def reuse_buffers(function: FuncOp, order: Order = "kept", within: Within = "fun
     if removed:
         _drop_self_copies(function)
     return removed
+
+
+def _of_windows(function: FuncOp) -> set[SSAValue]:
+    """The buffers that sums over several loops fill, and those that they read: a schedule computes them block by block, next
+    to each other, which it could not if other nests wrote them as well."""
+    found: set[SSAValue] = set()
+    for nest in function.body.block.ops:
+        if not isinstance(nest, ForOp):
+            continue
+        accesses = [access for op in nest.walk() for access in accesses_of(op)]
+        for access in accesses:
+            if not isinstance(access.op, AccumulateOp) or access.indices is None:
+                continue
+            loops = enclosing_loops(access.op)
+            summed = [loop for loop in loops if loop.iv not in access.indices.operands]
+            if len(loops) >= DEEP and len(summed) > 1 and access.indices.operands:
+                found.update(one.root for one in accesses if one.root is not None)
+                break
+    return found
 
 
 # ---- the life of a buffer ---------------------------------------------------------------------------

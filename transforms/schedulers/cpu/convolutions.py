@@ -45,6 +45,7 @@ from ....analysis.nest.loop_structure import (
 )
 from ....analysis.nest.sets.access_patterns import INVARIANT, UNIT
 from ....analysis.nest.sets.accesses import root_of
+from ....analysis.nest.sets.frozen_buffers import is_computed_once
 from ....analysis.nest.values.trip_counts import largest_extent
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import AllocOp, ForOp, LoadOp
@@ -266,7 +267,8 @@ def _pack(
     share: Callable[[ForOp, Steps], None] | None,
     steps: Steps,
 ) -> None:
-    """Copy an operand that moves with the lanes: in the order of the terms, the lanes of a tile side by side."""
+    """Copy an operand that moves with the lanes, the lanes of a tile side by side, in the order of the terms; one that each
+    call copies in its own order."""
     load = next((op for op in around.walk() if isinstance(op, LoadOp) and op.memref is buffer), None)
     if load is None or why_not_cache_read(buffer, around) is not None:
         return
@@ -281,6 +283,10 @@ def _pack(
         return max((places.get(value, -1) for value in operands), default=-1)
 
     axes = tuple(sorted(range(rank), key=place))
+    if not is_computed_once(
+        buffer
+    ):  # as it lies in memory: long stretches are read, which takes half the time
+        axes = tuple(sorted(range(rank), key=lambda axis: place(axis) == len(places)))
     panel, copy = steps.do(cache_read, buffer, around, axes=axes, name="panel")
     if copy is None:
         return

@@ -374,16 +374,21 @@ func.func @argmax(%x: memref<2xf32>, %best: memref<f32>, %where: memref<i64>) {
   func.return
 }
 
-// Small buffers are on the stack, at the start of the function; others are freed at the end of their block.
+// Small buffers are on the stack, at the start of the function; others are freed behind their last use, which may be of a view.
 // CHECK-LABEL: func.func @buffers(
 // CHECK:       [[SMALL:%.*]] = memref.alloca() : memref<64xf32>
 // CHECK:       [[TMP:%.*]] = memref.alloca() : memref<2xf32>
 // CHECK:       [[LARGE:%.*]] = memref.alloc() : memref<5000xf32>
 // CHECK-NEXT:  scf.for %i
 // CHECK-NEXT:  [[ROW:%.*]] = memref.alloc(%n) : memref<?xf32>
-// CHECK:       memref.dealloc [[ROW]]
-// CHECK-NEXT:  }
+// CHECK:       memref.load [[ROW]]
+// CHECK-NEXT:  memref.dealloc [[ROW]]
+// CHECK:       }
 // CHECK-NEXT:  memref.dealloc [[LARGE]]
+// CHECK:       [[NEXT:%.*]] = memref.alloc() : memref<8x1000xf32>
+// CHECK-NEXT:  [[FLAT:%.*]] = memref.collapse_shape [[NEXT]]
+// CHECK-NEXT:  memref.store {{.*}}, [[FLAT]]
+// CHECK-NEXT:  memref.dealloc [[NEXT]]
 // CHECK-NEXT:  func.return
 func.func @buffers(%n: index) {
   %small = nest.alloc "small" : memref<64xf32>
@@ -396,6 +401,10 @@ func.func @buffers(%n: index) {
     nest.store "l" %a, %large[0] : memref<5000xf32>
     nest.store "t" %a, %tmp[0] : memref<2xf32>
   }
+  %c = arith.constant 1.0 : f32
+  %next = nest.alloc "next" : memref<8x1000xf32>
+  %flat = memref.collapse_shape %next [[0 : i64, 1 : i64]] : memref<8x1000xf32> into memref<8000xf32>
+  nest.store "f" %c, %flat[3] : memref<8000xf32>
   func.return
 }
 

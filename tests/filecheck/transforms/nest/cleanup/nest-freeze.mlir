@@ -108,3 +108,32 @@ func.func @checked(%w: memref<8xf32> {nest.frozen}, %k: memref<8xindex> {nest.fr
   }
   func.return
 }
+
+// A buffer that is filled again after what stays has read it: all that fills it would come first. Nothing of it moves.
+// CHECK-LABEL: func.func @again
+// CHECK: nest.alloc "t"
+// CHECK-NOT: func.func @again_frozen
+func.func @again(%x: memref<8xf32>, %w: memref<8xf32> {nest.frozen}, %v: memref<8xf32> {nest.frozen}, %y: memref<8xf32> {nest.role = "out"}) {
+  %t = nest.alloc "t" : memref<8xf32>
+  nest.for "a" %a = 0 to 8 {
+    %0 = nest.load %w[%a] : memref<8xf32>
+    nest.store "t" %0, %t[%a] : memref<8xf32>
+  }
+  nest.for "b" %b = 0 to 8 {
+    %1 = nest.load %x[%b] : memref<8xf32>
+    %2 = nest.load %t[%b] : memref<8xf32>
+    %3 = arith.addf %1, %2 : f32
+    nest.store "y" %3, %y[%b] : memref<8xf32>
+  }
+  nest.for "c" %c = 0 to 8 {
+    %4 = nest.load %v[%c] : memref<8xf32>
+    nest.store "t" %4, %t[%c] : memref<8xf32>
+  }
+  nest.for "d" %d = 0 to 8 {
+    %5 = nest.load %y[%d] : memref<8xf32>
+    %6 = nest.load %t[%d] : memref<8xf32>
+    %7 = arith.mulf %5, %6 : f32
+    nest.store "y" %7, %y[%d] : memref<8xf32>
+  }
+  func.return
+}

@@ -404,3 +404,41 @@ func.func @loaded_outside(%x: memref<10xf32>, %out: memref<10xf32> {nest.role = 
   }
   func.return
 }
+
+// -----
+
+// What is computed from frozen arguments alone stays what it is for the whole program: nest-freeze fills it once.
+// CHECK-LABEL: @frozen
+// CHECK: nest.alloc "t"
+// CHECK: nest.alloc "u"
+// FREE-LABEL: @frozen
+// FREE: nest.alloc "t"
+// FREE: nest.alloc "u"
+func.func @frozen(%x: memref<8xf32>, %w: memref<8xf32> {nest.frozen}, %y: memref<8xf64> {nest.role = "out"}) {
+  %t = nest.alloc "t" : memref<8xf32>
+  nest.for "a" %a = 0 to 8 {
+    %0 = nest.load %w[%a] : memref<8xf32>
+    nest.store "t" %0, %t[%a] : memref<8xf32>
+  }
+  nest.for "b" %b = 0 to 8 {
+    %1 = nest.load %x[%b] : memref<8xf32>
+    %2 = nest.load %t[%b] : memref<8xf32>
+    %3 = arith.addf %1, %2 : f32
+    %4 = arith.extf %3 : f32 to f64
+    nest.store "y" %4, %y[%b] : memref<8xf64>
+  }
+  %u = nest.alloc "u" : memref<8xf32>
+  nest.for "c" %c = 0 to 8 {
+    %5 = nest.load %w[%c] : memref<8xf32>
+    %6 = arith.mulf %5, %5 : f32
+    nest.store "u" %6, %u[%c] : memref<8xf32>
+  }
+  nest.for "d" %d = 0 to 8 {
+    %7 = nest.load %u[%d] : memref<8xf32>
+    %8 = arith.extf %7 : f32 to f64
+    %9 = nest.load %y[%d] : memref<8xf64>
+    %10 = arith.mulf %9, %8 : f64
+    nest.store "y" %10, %y[%d] : memref<8xf64>
+  }
+  func.return
+}
