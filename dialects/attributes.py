@@ -42,6 +42,9 @@ NT_FASTMATH = "nt.fastmath"
 NT_AUTOCAST = "nt.autocast"
 """Of a function: the type of 16 bits that products are computed in, "bf16" or "f16" (nt-autocast)."""
 
+NT_QUANTISE = "nt.quantise"
+"""Of a function: "dynamic", or the scales and zero points of the operands of its products by their sites (nt-quantise)."""
+
 NT_SNAPSHOTS = "nt.snapshots"
 """Of an scf.for, scf.while or nt.loops with time loops: the reverse keeps the states of at most so many iterations, and
 runs parts of it again."""

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 _WRITTEN_OUT = (
+    "nt-quantise",
     "nt-differentiate",
     "nt-batch",
+    "nt-fuse-quantised",
     "nt-autocast",
     "nt-decompose",
     "nt-drop-carried",

@@ -4,6 +4,21 @@ The functions run as they are outside of compiled code; inside it they are inlin
 `nt-quantise` and `nt-fuse-quantised` know `quantise`, `dequantise` and `fake_quantise` by their names.
 """
 
+from ..interface.calibrations import Calibration, Parameters, Site
+from .calibrate import calibrate
+from .observers import MinMax, MovingAverage, Observer, Percentile
 from .rounding import dequantise, fake_quantise, quantise
 
-__all__ = ["dequantise", "fake_quantise", "quantise"]
+__all__ = [
+    "Calibration",
+    "MinMax",
+    "MovingAverage",
+    "Observer",
+    "Parameters",
+    "Percentile",
+    "Site",
+    "calibrate",
+    "dequantise",
+    "fake_quantise",
+    "quantise",
+]

@@ -18,6 +18,10 @@ from ..nn.composites import composite
 __all__ = ["dequantise", "fake_quantise", "quantise"]
 
 
+EDGE = 0.49
+"""What is beyond the last integer by this is rounded to it."""
+
+
 @composite
 def quantise(
     x: Any, scale: Any, zero_point: Any = 0, dtype: Any = np.int8, axis: int | None = None
@@ -29,7 +33,7 @@ def quantise(
     """
     low, high = _limits(dtype)
     v = np.rint(x / _along(scale, axis, x.ndim))
-    if v.dtype == np.float16:
+    if v.dtype.itemsize < 4:
         v = v.astype(np.float32)
     v = v + _along(np.asarray(zero_point), axis, x.ndim).astype(v.dtype)
     return np.fmin(np.fmax(v, low), high).astype(dtype)
@@ -51,14 +55,16 @@ def fake_quantise(
 ) -> NDArray[Any]:
     """What `dequantise` gives of `quantise`, with a gradient: that of a rounding is 1 (straight through).
 
-    So the derivative by `x` is 1 where x / scale + zero_point is among the integers, and 0 outside; that by `scale` is of S.
-    Esser and others, Learned step size quantization, 2020. NaN stays NaN. Raises ValueError as `quantise`.
+    So the derivative by `x` is 1 where x / scale + zero_point is rounded to one of the integers, and 0 outside; that by
+    `scale` is of S. Esser and others, Learned step size quantization, 2020. NaN stays NaN. Raises ValueError as `quantise`.
     """
     low, high = _limits(dtype)
     by = _along(scale, axis, x.ndim)
     v = x / by
-    zero = _along(np.asarray(zero_point), axis, x.ndim).astype(np.float32)
-    v = np.clip(v, (low - zero).astype(v.dtype), (high - zero).astype(v.dtype))
+    if v.dtype.itemsize < 4:
+        v = v.astype(np.float32)
+    zero = _along(np.asarray(zero_point), axis, x.ndim).astype(v.dtype)
+    v = np.clip(v, low - EDGE - zero, high + EDGE - zero)
     return (v + stop_gradient(np.rint(v) - v)) * by
 
 
