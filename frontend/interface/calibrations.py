@@ -38,7 +38,7 @@ class Parameters:
         info = np.iinfo(self.dtype)
         if len(self.scale) != len(self.zero_point) or (self.axis is None and len(self.scale) != 1):
             raise DTypeError("a scale and a zero point each: one, or one for each index of the axis")
-        if not all(np.isfinite(s) and s > 0 and np.float32(s) == s for s in self.scale):
+        if not all(np.isfinite(s) and s > 0 and float(np.float32(s)) == s for s in self.scale):
             raise DTypeError("a scale is a positive number of float32")
         if not all(info.min <= z <= info.max for z in self.zero_point):
             raise DTypeError(f"a zero point is one of the integers of {self.dtype}")
@@ -104,7 +104,15 @@ class Calibration:
 
     def attribute(self) -> DictionaryAttr:
         """What nt-quantise reads."""
-        from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, IntegerAttr, StringAttr, f32, i32, i64
+        from xdsl.dialects.builtin import (
+            DenseArrayBase,
+            DictionaryAttr,
+            IntegerAttr,
+            StringAttr,
+            f32,
+            i32,
+            i64,
+        )
 
         def side(given: Parameters) -> DictionaryAttr:
             facts: dict[str, Any] = {
@@ -154,4 +162,3 @@ def _site(data: dict[str, Any]) -> Site:
 
 def _parameters(data: dict[str, Any]) -> Parameters:
     return Parameters(tuple(data["scale"]), tuple(data["zero_point"]), data["dtype"], data["axis"])
-

@@ -5,7 +5,7 @@ The functions run as they are outside of compiled code; inside it they are inlin
 """
 
 from ..interface.calibrations import Calibration, Parameters, Site
-from .calibrate import calibrate
+from .calibrating import calibrate
 from .observers import MinMax, MovingAverage, Observer, Percentile
 from .rounding import dequantise, fake_quantise, quantise
 

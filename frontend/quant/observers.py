@@ -45,7 +45,11 @@ class _Range:
             return
         if not np.isfinite(x).all():
             raise ValueError("nt.quant: what was observed is not finite")
-        rows = x.reshape(1, -1) if self.axis is None else np.moveaxis(x, self.axis, 0).reshape(x.shape[self.axis], -1)
+        rows = (
+            x.reshape(1, -1)
+            if self.axis is None
+            else np.moveaxis(x, self.axis, 0).reshape(x.shape[self.axis], -1)
+        )
         low, high = self._bounds(rows)
         if self._low is None or self._high is None:
             self._low, self._high = low, high
@@ -64,8 +68,8 @@ class _Range:
     def parameters(self, dtype: str = "int8", symmetric: bool = False) -> Parameters:
         """The scales and zero points that take the range to the integers of `dtype`, int8 or uint8; 0 is exact.
 
-        `symmetric`: the zero point is 0 (128 of uint8), and the largest magnitude becomes 127. A range of no width has the scale
-        1. Raises ValueError where nothing was observed.
+        `symmetric`: the zero point is 0 (128 of uint8), and the largest magnitude becomes 127. A range of no width has the
+        scale 1. Raises ValueError where nothing was observed.
         """
         if self._low is None or self._high is None:
             raise ValueError("nt.quant: nothing was observed")

@@ -122,4 +122,3 @@ def _product(b: Builder, one: Spread, other: Spread, like: SSAValue) -> Spread:
         return Spread(b.elementwise("multiply", one.value, repeated(b, inner, one.value)), one.along)
     both = [repeated(b, spread, like) for spread in (one, other)]
     return Spread(b.elementwise("multiply", *both), tuple(range(len(shape_of(like)))))
-

@@ -10,9 +10,9 @@
     %4 = nt.reduce add %2 over [0] : tensor<4x5xi32> -> tensor<5xi32>
     ... %5 = %3 - %z * %4, and %0 = f32(%5) * (%s * %t)
 
-A "fake_quantise" (nt-quantise, nt.quant.fake_quantise) that a product uses becomes a "quantise" for it. Both are seen through
-transposes, reshapes, slices, windows, what repeats elements, `np.maximum` with 0, and maxima of windows: these are done
-to the integers. A "quantise" of a "dequantise" with the same scale and zero point is the integers themselves. All else that
+A "fake_quantise" (nt-quantise, nt.quant.fake_quantise) that a product uses becomes a "quantise" for it. Both are seen
+through transposes, reshapes, slices, windows, what repeats elements, `np.maximum` with 0, and maxima of windows: these
+are done to the integers. A "quantise" of a "dequantise" with the same scale and zero point is the integers themselves. All else that
 is left is decomposed: it rounds in float32.
 """
 
@@ -26,7 +26,16 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from ...dialects.nt import BroadcastOp, CompositeOp, DotOp, ReduceOp, ReshapeOp, SliceOp, TransposeOp, WindowOp
+from ...dialects.nt import (
+    BroadcastOp,
+    CompositeOp,
+    DotOp,
+    ReduceOp,
+    ReshapeOp,
+    SliceOp,
+    TransposeOp,
+    WindowOp,
+)
 from ...dialects.nt.elementwise_ops import ELEMENTWISE_OPS
 from ...dialects.nt.ops import shape_of
 from ...dialects.nt.types import with_element
@@ -94,7 +103,9 @@ class _Fuser:
         if isinstance(op, ReduceOp):
             q = b.value(ReduceOp("maximum", [source.q], list(op.reduced)))
         else:
-            types = [with_element(r.type, source.element) for r in op.results if isinstance(r.type, TensorType)]
+            types = [
+                with_element(r.type, source.element) for r in op.results if isinstance(r.type, TensorType)
+            ]
             new = type(op).create(
                 operands=[source.q, *others],
                 result_types=types,
@@ -118,7 +129,9 @@ def _seen(value: SSAValue) -> Integers | None:
         return None
     form = form_of(op)
     if form is not None:
-        return None if form.label == "quantise" else Integers(form.source, form.scale, form.zero, form.element)
+        return (
+            None if form.label == "quantise" else Integers(form.source, form.scale, form.zero, form.element)
+        )
     if not isinstance(op, (*VIEWS, ReduceOp, MAXIMUM)) or not op.operands:
         return None
     source = _seen(op.operands[0])

@@ -3,14 +3,14 @@
     %0 = nt.dot %x, %w contract [1] x [0] : tensor<8x4xf32>, tensor<4x5xf32> -> tensor<8x5xf32>
   becomes, with target="seen" handle=3
     %1 = nt.constant dense<[3, 0, 0, -1]> : tensor<4xi64>
-    nt.custom_call ordered "seen"(%x, %1) {kinds = ["array", "array"], several = false} : (tensor<8x4xf32>, tensor<4xi64>) -> ()
+    nt.custom_call ordered "seen"(%x, %1) {kinds = [...], several = false} : (tensor<8x4xf32>, tensor<4xi64>) -> ()
     %2 = nt.constant dense<[3, 0, 1, 1]> : tensor<4xi64>
-    nt.custom_call ordered "seen"(%w, %2) {kinds = ["array", "array"], several = false} : (tensor<4x5xf32>, tensor<4xi64>) -> ()
+    nt.custom_call ordered "seen"(%w, %2) {kinds = [...], several = false} : (tensor<4x5xf32>, tensor<4xi64>) -> ()
     %0 = nt.dot %x, %w contract [1] x [0] : tensor<8x4xf32>, tensor<4x5xf32> -> tensor<8x5xf32>
 
 The four numbers are the handle, the number of the product in the order of the program, which operand it is, and the axis
-that would have a scale for each index (-1: none). Of windows and of what is repeated it is given what they are made of, which
-has each element once. Products are those of `product_sites.py`. `nt.quant.calibrate` runs such programs.
+that would have a scale for each index (-1: none). Of windows and of what is repeated it is given what they are made of,
+which has each element once. Products are those of `product_sites.py`. `nt.quant.calibrate` runs such programs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ARGUMENTS = {
 
 
 def observed_products(module: ModuleOp) -> dict[str, DotOp]:
-    """The products that are observed, by their sites: those of the function that is called, not of functions in a derivative."""
+    """The products that are observed, by their sites: of the function that is called, not of functions in a derivative."""
     public = [one for one in functions_of(module) if one.sym_visibility is None]
     return {site: op for function in public for site, op in product_sites(function).items()}
 

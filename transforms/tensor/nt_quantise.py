@@ -14,8 +14,8 @@
       %0 = nt.dot %x_1, %w_1 contract [1] x [0] : tensor<8x4xf32>, tensor<4x5xf32> -> tensor<8x5xf32>
 
 `ruling` is the table: which products, and why not the others. With `nt.quantise = "dynamic"` (or to=dynamic) scales are
-computed from the operands: one for each row of a left operand and each column of a right one, of windows (convolutions) one for
-all, the largest magnitude becoming 127. Else they are constants, by the sites of `product_sites.py` (a calibration). A value
+computed from the operands: one for each row of a left operand and each column of a right one, of windows (convolutions)
+one for all, the largest magnitude becoming 127. Else they are constants, by the sites of `product_sites.py` (a calibration). A value
 is rounded once, where it is made; of a view, what that is a view of. Derivatives go straight through the rounding, so this
 runs before nt-differentiate. nt-fuse-quantised then computes the products in integers.
 """
@@ -55,7 +55,9 @@ class Ruling(Enum):
     """Whether a product is computed with integers, or why not."""
 
     INTEGERS = "its operands are rounded to 8 bits"
-    UNKNOWN_TERMS = "the number of its terms is known at run time only, and 32 bits may be too few for their sum"
+    UNKNOWN_TERMS = (
+        "the number of its terms is known at run time only, and 32 bits may be too few for their sum"
+    )
     MANY_TERMS = "32 bits are too few for the sum of its terms"
     NO_TERMS = "it has no terms"
     NOT_CALIBRATED = "the calibration has not seen it"
@@ -175,7 +177,9 @@ class NtQuantisePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.to not in ("auto", DYNAMIC):
-            raise fail(op, f'nothing is quantised as "{self.to}"', hint=f"{DYNAMIC}, or a calibration: nt.quantise")
+            raise fail(
+                op, f'nothing is quantised as "{self.to}"', hint=f"{DYNAMIC}, or a calibration: nt.quantise"
+            )
         wanted: dict[FuncOp, DictionaryAttr | None] = {}
         for function in functions_of(op):
             given = function.attributes.get(NT_QUANTISE)
@@ -184,7 +188,9 @@ class NtQuantisePass(ModulePass):
             elif isinstance(given, DictionaryAttr):
                 wanted[function] = given
             elif given is not None:
-                raise fail(function, f"nothing is quantised as {given}", hint=f'"{DYNAMIC}", or a calibration')
+                raise fail(
+                    function, f"nothing is quantised as {given}", hint=f'"{DYNAMIC}", or a calibration'
+                )
         quantiser = _Quantiser()
         for function, given in wanted.items():
             for site, product in product_sites(function).items():
@@ -200,11 +206,11 @@ def _facts(product: DotOp, site: str, given: DictionaryAttr) -> DictionaryAttr:
     facts = given.data[site]
     assert isinstance(facts, DictionaryAttr)
     terms = facts.data["terms"]
-    if terms != StringAttr(terms_of(product)):
+    assert isinstance(terms, StringAttr)
+    if terms.data != terms_of(product):
         raise fail(
             product,
-            f"the calibration has another product for {site}: {terms} and not {terms_of(product)}",
+            f"the calibration has another product for {site}: {terms.data}, and not {terms_of(product)}",
             hint="calibrate this function again: its text has changed",
         )
     return facts
-

@@ -166,7 +166,9 @@ def _outer(op: CompositeOp, value: SSAValue) -> SSAValue | None:
 def _peeled(value: SSAValue, casts: bool) -> tuple[SSAValue, tuple[int | None, ...]]:
     """What a value repeats, and where its axes are; None for axes of one element that is repeated."""
     along: tuple[int | None, ...] = tuple(range(len(shape_of(value))))
-    while isinstance(owner := value.owner, BroadcastOp | CastOp) and (casts or isinstance(owner, BroadcastOp)):
+    while isinstance(owner := value.owner, BroadcastOp | CastOp) and (
+        casts or isinstance(owner, BroadcastOp)
+    ):
         source = owner.operands[0]
         if isinstance(owner, BroadcastOp):
             extents, wanted = shape_of(source), shape_of(value)
@@ -188,25 +190,25 @@ def _spread(op: CompositeOp, value: SSAValue, casts: bool = False) -> Spread | N
 
 def _bounds(op: CompositeOp, low: SSAValue, high: SSAValue) -> tuple[Spread, Attribute] | None:
     """The zero point and the type of integers that a value is kept among, less the zero point."""
-    ends = _end(op, low), _end(op, high)
-    if ends[0] is None or ends[1] is None or not ends[0][0].is_as(ends[1][0]):
+    first, last = _end(op, low), _end(op, high)
+    if first is None or last is None or not first[0].is_as(last[0]):
         return None
-    low, high = ends[0][1], ends[1][1]
-    if low is None or high is None:
-        return None
-    limits = (round(low + EDGE), round(high - EDGE))
-    return next(((ends[0][0], element) for element in BYTES.values() if _limits(element) == limits), None)
+    limits = (round(first[1] + EDGE), round(last[1] - EDGE))
+    return next(((first[0], element) for element in BYTES.values() if _limits(element) == limits), None)
 
 
-def _end(op: CompositeOp, value: SSAValue) -> tuple[Spread, float | None] | None:
+def _end(op: CompositeOp, value: SSAValue) -> tuple[Spread, float] | None:
     """Of a number less a zero point these two."""
     root, along = _peeled(value, casts=False)
     sides = _operands(root, "nt.subtract")
     zero = _spread(op, sides[1], casts=True) if sides else None
     if zero is None:
         return None
-    axes = [along[k] for k in zero.along]
-    return None if None in axes else (Spread(zero.value, tuple(axes)), _known(sides[0]))  # pyright: ignore
+    number = _known(sides[0])
+    axes = tuple([along[k] for k in zero.along])
+    if number is None or None in axes:
+        return None
+    return Spread(zero.value, axes), number  # pyright: ignore
 
 
 def _known(value: SSAValue) -> float | None:
@@ -253,7 +255,9 @@ def fake_quantised(b: Builder, x: SSAValue, scale: Spread, zero: Spread, element
         v = inner.elementwise("divide", x, by)
         shift = inner.cast(zero.value, f32)
         ends = [
-            repeated(inner, Spread(inner.elementwise("subtract", inner.uniform(end, shift), shift), zero.along), x)
+            repeated(
+                inner, Spread(inner.elementwise("subtract", inner.uniform(end, shift), shift), zero.along), x
+            )
             for end in (low - EDGE, high + EDGE)
         ]
         v = inner.elementwise("clamp", v, *ends)

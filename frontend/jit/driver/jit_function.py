@@ -125,7 +125,9 @@ class JitFunction(Specialiser, CallArguments, Pickled):
     ):
         function = function.function if isinstance(function, JitFunction) else plain_function(function)
         functools.update_wrapper(self, function)
-        super().__init__(function, target, dynamic, fastmath, strict, boundscheck, machine, autocast, quantise)
+        super().__init__(
+            function, target, dynamic, fastmath, strict, boundscheck, machine, autocast, quantise
+        )
         mode = fallback_mode(fallback, strict, target)
         name = getattr(function, "__name__", "the function")
         self._fallback = None if mode is None else Fallback(mode, name, self._log.note)

@@ -20,7 +20,6 @@ from ...dialects.tracebacks import boundary
 from ...runtime.custom_calls import name_of
 from ..interface.calibrations import Calibration, Parameters, Site, line_of
 from ..interface.errors import UnsupportedError
-from ..jit.driver.jit import jit
 from ..jit.driver.jit_function import JitFunction
 from .observers import MinMax, Observer
 
@@ -49,15 +48,14 @@ def calibrate(
     `MovingAverage`, `Percentile`, a functools.partial of these, or what has their methods. Products in derivatives, in
     nt.nn.attention, and in loops over elements are not observed.
 
-    With `rich` installed and a terminal there is a progress bar, unless `progress` is False. Raises ValueError for fewer than
-    two batches, for batches that are all the same, and for operands that are not finite; and what `f` raises.
+    With `rich` installed and a terminal there is a progress bar, unless `progress` is False. Raises ValueError for fewer
+    than two batches, for batches that are all the same, and for operands that are not finite; and what `f` raises.
     """
     function = _plain(f)
     run = _Run(function, observer, weights)
-    number = 0
-    for number, batch in enumerate(_shown(batches, progress), 1):
+    for batch in _shown(batches, progress):
         run.add(batch if isinstance(batch, tuple) else (batch,))
-    if number < 2:
+    if run.batches < 2:
         raise ValueError("nt.quant.calibrate: two batches at least, to tell weights from other operands")
     return run.calibration()
 
@@ -65,7 +63,7 @@ def calibrate(
 def _plain(f: Callable[..., Any]) -> JitFunction:
     """The function to be lowered: without roundings, on the CPU."""
     if not isinstance(f, JitFunction):
-        return jit(f)
+        return JitFunction(f)
     return f.again(target="cpu", quantise=None, fallback=None, profile=False, hot_sizes=False)
 
 
@@ -90,7 +88,7 @@ class _Operand:
 
     def see(self, x: np.ndarray) -> None:
         """Look at what it is now."""
-        digest = blake2b(np.ascontiguousarray(x), digest_size=16, usedforsecurity=False).digest()
+        digest = blake2b(np.ascontiguousarray(x).data, digest_size=16, usedforsecurity=False).digest()
         if digest == self.digest:
             return
         self.is_same = self.digest is None
@@ -116,13 +114,17 @@ class _Product:
 class _Run:
     """The products of a function that runs over batches, and the programs for the types of these."""
 
-    def __init__(self, function: JitFunction, observer: Callable[..., Observer], weights: Callable[..., Observer]):
+    def __init__(
+        self, function: JitFunction, observer: Callable[..., Observer], weights: Callable[..., Observer]
+    ):
         self._function, self._observer, self._weights = function, observer, weights
+        self.batches = 0
         self._products: dict[str, _Product] = {}
         self._programs: dict[Any, tuple[int, Any, list[str]]] = {}
 
     def add(self, args: tuple[Any, ...]) -> None:
         """Run one batch."""
+        self.batches += 1
         key = _kind(args)
         if key not in self._programs:
             self._programs[key] = self._compiled(args)
