@@ -144,6 +144,9 @@ MATRIX = "nestor.matrix"
 PAIRS = "nestor.pairs"
 """Of a memref.alloca of 16-bit floats: all accesses are to the two elements of a row. convert-nest-to-gpu sees to it."""
 
+VNNI = "nestor.vnni"
+"""Instructions that add four products of bytes to each lane do what is in it. nest-annotate checks it (`vnni_tiles.py`)."""
+
 AMX = "nestor.amx"
 """The matrix unit of a CPU adds up the terms. nest-annotate checks it (`amx_tiles.py`)."""
 

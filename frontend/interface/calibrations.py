@@ -56,14 +56,17 @@ class Parameters:
 
 @dataclass(frozen=True)
 class Site:
-    """A product of a program: its line, the text of that, which axes it sums over, and its operands' numbers."""
+    """A product of a program: its line, the text of that, which axes it sums over, and its operands' numbers.
+
+    None stands for weights: int8, with scales that the program computes from the weights themselves, one for each output.
+    """
 
     place: str
     """The file's name, the line, and the number of the product among those of the line: "net.py:12.0"."""
     text: str
     terms: str
-    lhs: Parameters
-    rhs: Parameters
+    lhs: Parameters | None
+    rhs: Parameters | None
 
 
 @dataclass(frozen=True)
@@ -114,7 +117,7 @@ class Calibration:
             i64,
         )
 
-        def side(given: Parameters) -> DictionaryAttr:
+        def numbers(given: Parameters) -> DictionaryAttr:
             facts: dict[str, Any] = {
                 "element": StringAttr(given.dtype),
                 "scale": DenseArrayBase.from_list(f32, list(given.scale)),
@@ -124,14 +127,12 @@ class Calibration:
                 facts["axis"] = IntegerAttr(given.axis, i64)
             return DictionaryAttr(facts)
 
-        return DictionaryAttr(
-            {
-                site.place: DictionaryAttr(
-                    {"terms": StringAttr(site.terms), "lhs": side(site.lhs), "rhs": side(site.rhs)}
-                )
-                for site in self.sites
-            }
-        )
+        def facts(site: Site) -> DictionaryAttr:
+            sides = {"lhs": site.lhs, "rhs": site.rhs}
+            known = {name: numbers(one) for name, one in sides.items() if one is not None}
+            return DictionaryAttr({"terms": StringAttr(site.terms), **known})
+
+        return DictionaryAttr({site.place: facts(site) for site in self.sites})
 
     def check_lines(self, module: ModuleOp) -> None:
         """Raise DTypeError where a product of a program is on a line that reads otherwise than it did."""
@@ -160,5 +161,5 @@ def _site(data: dict[str, Any]) -> Site:
     return Site(PurePath(data["place"]).name, data["text"], data["terms"], **sides)
 
 
-def _parameters(data: dict[str, Any]) -> Parameters:
-    return Parameters(tuple(data["scale"]), tuple(data["zero_point"]), data["dtype"], data["axis"])
+def _parameters(data: dict[str, Any] | None) -> Parameters | None:
+    return data and Parameters(tuple(data["scale"]), tuple(data["zero_point"]), data["dtype"], data["axis"])

@@ -33,8 +33,7 @@ _HANDLES = count(1)
 def calibrate(
     f: Callable[..., Any],
     batches: Iterable[Any],
-    observer: Callable[..., Observer] = MinMax,
-    weights: Callable[..., Observer] = MinMax,
+    observer: Callable[[], Observer] = MinMax,
     progress: bool = True,
 ) -> Calibration:
     """Run `f` over `batches`, observe the operands of its products and convolutions, and give their scales.
@@ -43,16 +42,16 @@ def calibrate(
         fast = nt.jit(net, quantise=calibration)
 
     A batch is a tuple of arguments, or one argument. `f` is a function or a jitted one, whose options stay. An operand that
-    is the same in all batches (two at least) is weights: `weights(axis=...)` observes them, with a scale for each output,
-    for int8 with the zero point 0. Any other is observed by `observer()`, for uint8. Both make an observer: `MinMax`,
-    `MovingAverage`, `Percentile`, a functools.partial of these, or what has their methods. Products in derivatives, in
-    nt.nn.attention, and in loops over elements are not observed.
+    is the same in all batches (two at least) is weights: the program computes a scale for each output from them, for int8
+    with the zero point 0. Any other is observed by what `observer` makes, for uint8 on the left and int8 on the right:
+    `MinMax`, `MovingAverage`, `Percentile`, a functools.partial of these, or what has their methods. Products in
+    derivatives, in nt.nn.attention, and in loops over elements are not observed.
 
     With `rich` installed and a terminal there is a progress bar, unless `progress` is False. Raises ValueError for fewer
     than two batches, for batches that are all the same, and for operands that are not finite; and what `f` raises.
     """
     function = _plain(f)
-    run = _Run(function, observer, weights)
+    run = _Run(function, observer)
     for batch in _shown(batches, progress):
         run.add(batch if isinstance(batch, tuple) else (batch,))
     if run.batches < 2:
@@ -79,10 +78,10 @@ def _shown(batches: Iterable[Any], progress: bool) -> Iterator[Any]:
 
 @dataclass(eq=False)
 class _Operand:
-    """An operand of a product: what was seen of it, as weights while it is the same, and as anything else."""
+    """An operand of a product: what was seen of it, and whether that was the same all the time."""
 
     observer: Observer
-    as_weights: Observer
+    dtype: str
     digest: bytes | None = None
     is_same: bool = True
 
@@ -94,14 +93,10 @@ class _Operand:
         self.is_same = self.digest is None
         self.digest = digest
         self.observer.observe(x)
-        if self.is_same:
-            self.as_weights.observe(x)
 
-    def parameters(self) -> Parameters:
-        """Its scales and zero points."""
-        if self.is_same:
-            return self.as_weights.parameters("int8", symmetric=True)
-        return self.observer.parameters("uint8")
+    def parameters(self) -> Parameters | None:
+        """Its scales and zero points; None of weights."""
+        return None if self.is_same else self.observer.parameters(self.dtype)
 
 
 @dataclass(eq=False)
@@ -114,10 +109,8 @@ class _Product:
 class _Run:
     """The products of a function that runs over batches, and the programs for the types of these."""
 
-    def __init__(
-        self, function: JitFunction, observer: Callable[..., Observer], weights: Callable[..., Observer]
-    ):
-        self._function, self._observer, self._weights = function, observer, weights
+    def __init__(self, function: JitFunction, observer: Callable[[], Observer]):
+        self._function, self._observer = function, observer
         self.batches = 0
         self._products: dict[str, _Product] = {}
         self._programs: dict[Any, tuple[int, Any, list[str]]] = {}
@@ -154,11 +147,11 @@ class _Run:
         observe(module, name_of(_seen), handle)
         return handle, lowered.compile(), list(products)
 
-    def see(self, place: str, side: int, axis: int | None, x: np.ndarray) -> None:
+    def see(self, place: str, side: int, x: np.ndarray) -> None:
         """Look at an operand of a product."""
         operands = self._products[place].operands
         if side not in operands:
-            operands[side] = _Operand(self._observer(), self._weights(axis=axis))
+            operands[side] = _Operand(self._observer(), ("uint8", "int8")[side])
         operands[side].see(x)
 
     def calibration(self) -> Calibration:
@@ -178,9 +171,9 @@ class _Run:
 
 def _seen(x: np.ndarray, facts: np.ndarray) -> None:
     """What a program calls with an operand of a product: see nt-observe."""
-    handle, number, side, axis = facts.tolist()
+    handle, number, side = facts.tolist()
     run, places = _RUNS[handle]
-    run.see(places[number], side, None if axis < 0 else axis, x)
+    run.see(places[number], side, x)
 
 
 def _kind(value: Any) -> Any:

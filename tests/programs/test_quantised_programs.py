@@ -46,7 +46,7 @@ def pointwise(x, k):
 
 def repeated(x, w):
     for _ in range(3):
-        x = np.tanh(x @ w)
+        x = np.tanh(x @ w / 4)
     return x
 
 
@@ -94,10 +94,7 @@ def test_results_are_near_those_of_float32(name):
         made = nt.jit(function, quantise=how)
         near(made(batches[0], *weights), exact, 0.05)
         found = json.loads(made.explain(batches[0], *weights, format="json"))["quantised"]
-        wanted = {"uint8 x int8"} if how is calibration else {"int8 x int8"}
-        if name == "transposed":  # the weights are on the left
-            wanted = {"int8 x int8", "int8 x uint8", "uint8 x int8"} & set(found)
-        assert set(found) == wanted and found
+        assert set(found) == ({"uint8 x int8"} if how is calibration else {"int8 x int8"})
 
 
 @NAMES
@@ -112,12 +109,11 @@ def test_other_targets_agree(name, target):
 
 
 def reference(x, w, site):
-    """A product by a calibration, in NumPy: integers, and three roundings of float32."""
-    q = Q.quantise(x, site.lhs.scales, site.lhs.zero_points, site.lhs.dtype, site.lhs.axis)
-    p = Q.quantise(w, site.rhs.scales, site.rhs.zero_points, site.rhs.dtype, site.rhs.axis)
-    zeros = [one.zero_points.astype(np.int64) for one in (site.lhs, site.rhs)]
-    total = (q.astype(np.int64) - zeros[0]) @ (p.astype(np.int64) - zeros[1])
-    return total.astype(np.float32) * (site.lhs.scales * site.rhs.scales)
+    """A product by a calibration, in NumPy: integers, and roundings of float32."""
+    q = Q.quantise(x, site.lhs.scales, site.lhs.zero_points, site.lhs.dtype)
+    by = np.abs(w).max(0) / np.float32(126.9999)
+    total = (q.astype(np.int64) - int(site.lhs.zero_points)) @ Q.quantise(w, by, axis=1).astype(np.int64)
+    return total.astype(np.float32) * (site.lhs.scales * by)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +125,7 @@ def test_a_product_is_that_of_integers(shape):
     batches = singles(*[(max(m, 2), k)] * 2)
     calibration = Q.calibrate(product, [(x, w) for x in batches])
     (site,) = calibration.sites
-    assert (site.lhs.dtype, site.rhs.dtype, site.rhs.axis) == ("uint8", "int8", 1)
+    assert site.lhs.dtype == "uint8" and site.rhs is None
     x = singles((m, k))[0] * 2  # some of it is cut off
     np.testing.assert_array_equal(nt.jit(product, quantise=calibration)(x, w), reference(x, w, site))
     f = nt.jit(product, quantise=calibration)
@@ -204,7 +200,8 @@ def test_gradients_go_straight_through():
     calibration = Q.calibrate(loss, [(w, x), (w, other)])
     (site,) = calibration.sites
     made = nt.grad(nt.jit(loss, quantise=calibration))(w, x)
-    by_hand = nt.grad(as_rounded)(w, x, site.lhs.scales, site.lhs.zero_points, site.rhs.scales)
+    by = np.abs(w).max(0) / np.float32(126.9999)
+    by_hand = nt.grad(as_rounded)(w, x, site.lhs.scales, site.lhs.zero_points, by)
     np.testing.assert_allclose(made, by_hand, rtol=1e-5, atol=1e-6)
     exact = nt.grad(loss)(w.astype(np.float64), x.astype(np.float64))
     for how in (calibration, "dynamic"):
@@ -268,8 +265,7 @@ def test_a_calibration_of_another_text_is_refused():
     text = calibration.as_json().replace("return x @ w", "return w @ x")
     with pytest.raises(nt.errors.DTypeError, match="of another text"):
         nt.jit(product, quantise=Q.Calibration.from_json(text))(x, w)
-    with pytest.raises(nt.NestorError, match="3 scales for the 4 indices"):
-        nt.jit(product, quantise=calibration)(x, singles((8, 4))[0])
+    near(nt.jit(product, quantise=calibration)(x, v := singles((8, 4))[0]), x @ v, 0.05)
 
 
 def test_what_was_not_seen_stays_and_a_remark_says_so():
@@ -289,7 +285,7 @@ def test_batches_tell_weights_from_the_rest():
     with pytest.raises(ValueError, match="the same in all batches"):
         Q.calibrate(product, [(x, w), (x, w)])
     (site,) = Q.calibrate(product, [(x, w), (x, 2 * w)]).sites
-    assert (site.lhs.dtype, site.lhs.axis, site.rhs.dtype, site.rhs.axis) == ("int8", 0, "uint8", None)
+    assert site.lhs is None and (site.rhs.dtype, site.rhs.axis) == ("int8", None)
     bad = x.copy()
     bad[0, 0] = np.inf
     with pytest.raises(ValueError, match="not finite"):
@@ -354,11 +350,12 @@ def test_percentiles_cut_off_what_is_far_away():
         x[0] = 1e6
         observer.observe(x)
     assert 0.98 / 255 < observer.parameters("uint8").scales < 1.0 / 255
-    weights = functools.partial(Q.Percentile, percent=95)
-    w = singles((40, 3))[0]
-    w[0] = 100
-    (site,) = Q.calibrate(product, [(x, w) for x in singles((6, 40), (6, 40))], weights=weights).sites
-    assert max(site.rhs.scale) < 0.1
+    batches = singles((60, 40), (60, 40))
+    for x in batches:
+        x[0, 0] = 1000
+    narrow = functools.partial(Q.Percentile, percent=99)
+    (site,) = Q.calibrate(product, [(x, np.ones((40, 3), np.float32)) for x in batches], narrow).sites
+    assert site.lhs.scales < 0.1
 
 
 def test_ranges_hold_zero_and_have_a_scale():

@@ -12,8 +12,8 @@
 
 A "fake_quantise" (nt-quantise, nt.quant.fake_quantise) that a product uses becomes a "quantise" for it. Both are seen
 through transposes, reshapes, slices, windows, what repeats elements, `np.maximum` with 0, and maxima of windows: these
-are done to the integers. A "quantise" of a "dequantise" with the same scale and zero point is the integers themselves. All else that
-is left is decomposed: it rounds in float32.
+are done to the integers. A "quantise" of a "dequantise" with the same scale and zero point is the integers themselves.
+All else that is left is decomposed: it rounds in float32.
 """
 
 from __future__ import annotations

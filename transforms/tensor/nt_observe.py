@@ -2,15 +2,15 @@
 
     %0 = nt.dot %x, %w contract [1] x [0] : tensor<8x4xf32>, tensor<4x5xf32> -> tensor<8x5xf32>
   becomes, with target="seen" handle=3
-    %1 = nt.constant dense<[3, 0, 0, -1]> : tensor<4xi64>
-    nt.custom_call ordered "seen"(%x, %1) {kinds = [...], several = false} : (tensor<8x4xf32>, tensor<4xi64>) -> ()
-    %2 = nt.constant dense<[3, 0, 1, 1]> : tensor<4xi64>
-    nt.custom_call ordered "seen"(%w, %2) {kinds = [...], several = false} : (tensor<4x5xf32>, tensor<4xi64>) -> ()
+    %1 = nt.constant dense<[3, 0, 0]> : tensor<3xi64>
+    nt.custom_call ordered "seen"(%x, %1) {kinds = [...], several = false} : (tensor<8x4xf32>, tensor<3xi64>) -> ()
+    %2 = nt.constant dense<[3, 0, 1]> : tensor<3xi64>
+    nt.custom_call ordered "seen"(%w, %2) {kinds = [...], several = false} : (tensor<4x5xf32>, tensor<3xi64>) -> ()
     %0 = nt.dot %x, %w contract [1] x [0] : tensor<8x4xf32>, tensor<4x5xf32> -> tensor<8x5xf32>
 
-The four numbers are the handle, the number of the product in the order of the program, which operand it is, and the axis
-that would have a scale for each index (-1: none). Of windows and of what is repeated it is given what they are made of,
-which has each element once. Products are those of `product_sites.py`. `nt.quant.calibrate` runs such programs.
+The numbers are the handle, the number of the product in the order of the program, and which operand it is. Of windows
+and of what is repeated it is given what they are made of, which has each element once. Products are those of
+`product_sites.py`. `nt.quant.calibrate` runs such programs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from xdsl.passes import ModulePass
 
 from ...dialects.nt import ConstantOp, CustomCallOp, DotOp
 from ...dialects.nt.constants import from_numpy
-from .product_sites import channels_of, elements_of, functions_of, product_sites
+from .product_sites import elements_of, functions_of, product_sites
 
 _ARGUMENTS = {
     "kinds": ArrayAttr([StringAttr("array"), StringAttr("array")]),
@@ -44,9 +44,8 @@ def observe(module: ModuleOp, target: str, handle: int) -> None:
         block = product.parent
         assert block is not None
         for side in (0, 1):
-            value, axis = elements_of(product, side), channels_of(product, side)
-            is_whole = value is product.operands[side] and axis is not None
-            facts = np.array([handle, number, side, axis if is_whole else -1], np.int64)
+            value = elements_of(product, side)
+            facts = np.array([handle, number, side], np.int64)
             given = ConstantOp(from_numpy(facts, i64))
             call = CustomCallOp(target, [value, given.result], [], _ARGUMENTS, ordered=True)
             for made in (given, call):

@@ -15,9 +15,10 @@
 
 `ruling` is the table: which products, and why not the others. With `nt.quantise = "dynamic"` (or to=dynamic) scales are
 computed from the operands: one for each row of a left operand and each column of a right one, of windows (convolutions)
-one for all, the largest magnitude becoming 127. Else they are constants, by the sites of `product_sites.py` (a calibration). A value
-is rounded once, where it is made; of a view, what that is a view of. Derivatives go straight through the rounding, so this
-runs before nt-differentiate. nt-fuse-quantised then computes the products in integers.
+one for all, the largest magnitude becoming 127. Else they are constants, by the sites of `product_sites.py` (a
+calibration), but those of operands that it says nothing of (weights). A value is rounded once, where it is made; of a
+view, what that is a view of. Derivatives go straight through the rounding, so this runs before nt-differentiate. nt-
+fuse-quantised then computes the products in integers.
 """
 
 from __future__ import annotations
@@ -85,10 +86,10 @@ class _Quantiser:
         """Round both operands of a product."""
         operands = list(op.operands)
         for side in (0, 1):
-            if given is None:
+            facts = None if given is None else given.data.get("lhs" if side == 0 else "rhs")
+            if facts is None:
                 op.operands[side] = self._dynamic(op, side, operands[side])
             else:
-                facts = given.data["lhs" if side == 0 else "rhs"]
                 assert isinstance(facts, DictionaryAttr)
                 op.operands[side] = self._static(op, operands[side], facts)
 

@@ -54,12 +54,6 @@ def terms_of(op: DotOp) -> str:
     return f"{batch}contract {list(op.contract[0])} x {list(op.contract[1])}"
 
 
-def channels_of(op: DotOp, side: int) -> int | None:
-    """The axis of an operand that has scales of its own for each index, where it is weights: the last that is not summed."""
-    free = op.free[side]
-    return free[-1] if free else None
-
-
 def elements_of(op: DotOp, side: int) -> SSAValue:
     """A value with the elements of an operand, each once."""
     value = op.operands[side]

@@ -2,14 +2,14 @@
 // RUN: opt-tool %s -p 'nt-observe{target=seen handle=3}' | filecheck %s
 
 // CHECK-LABEL: func.func @two
-// CHECK-NEXT:    %[[A:.*]] = nt.constant dense<[3, 0, 0, 0]> : tensor<4xi64>
-// CHECK-NEXT:    nt.custom_call ordered "seen"(%x, %[[A]]) {kinds = ["array", "array"], several = false} : (tensor<8x4xf32>, tensor<4xi64>) -> ()
-// CHECK-NEXT:    %[[B:.*]] = nt.constant dense<[3, 0, 1, 1]> : tensor<4xi64>
+// CHECK-NEXT:    %[[A:.*]] = nt.constant dense<[3, 0, 0]> : tensor<3xi64>
+// CHECK-NEXT:    nt.custom_call ordered "seen"(%x, %[[A]]) {kinds = ["array", "array"], several = false} : (tensor<8x4xf32>, tensor<3xi64>) -> ()
+// CHECK-NEXT:    %[[B:.*]] = nt.constant dense<[3, 0, 1]> : tensor<3xi64>
 // CHECK-NEXT:    nt.custom_call ordered "seen"(%w, %[[B]])
 // CHECK-NEXT:    %[[D:.*]] = nt.dot %x, %w
-// CHECK:         nt.constant dense<[3, 1, 0, -1]> : tensor<4xi64>
+// CHECK:         nt.constant dense<[3, 1, 0]> : tensor<3xi64>
 // CHECK-NEXT:    nt.custom_call ordered "seen"(%s,
-// CHECK:         nt.constant dense<[3, 1, 1, 0]> : tensor<4xi64>
+// CHECK:         nt.constant dense<[3, 1, 1]> : tensor<3xi64>
 // CHECK-NEXT:    nt.custom_call ordered "seen"(%k,
 // CHECK-NEXT:    nt.dot
 func.func @two(%x: tensor<8x4xf32>, %w: tensor<4x5xf32>, %s: tensor<2x9xf32>, %k: tensor<3x2x4xf32>) -> (tensor<8x5xf32>, tensor<6x3xf32>) {
