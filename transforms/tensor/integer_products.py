@@ -67,8 +67,8 @@ def multiplied(b: Builder, op: DotOp, left: Integers, right: Integers) -> SSAVal
     """The product, in float32."""
     terms = number_of_terms(op)
     assert terms is not None
-    q, p = (b.cast(one.q, i32) for one in (left, right))
-    result = b.value(DotOp(q, p, op.contract, op.batch))
+    q, p = left.q, right.q
+    result = b.value(DotOp(q, p, op.contract, op.batch, i32))
     own = [_places(op, side) for side in (0, 1)]
     if right.zero.number() != 0:
         sums = _shifted(b, _sums(b, op, 0, q, own[0]), left.zero, terms, own[0])
@@ -91,10 +91,10 @@ def _moved(spread: Spread, places: dict[int, int]) -> Spread:
     return Spread(spread.value, tuple([places[axis] for axis in spread.along]))
 
 
-def _sums(b: Builder, op: DotOp, side: int, wide: SSAValue, places: dict[int, int]) -> Spread:
+def _sums(b: Builder, op: DotOp, side: int, q: SSAValue, places: dict[int, int]) -> Spread:
     """The sums of the elements of an operand along the terms, where they are in the result."""
-    kept = [k for k in range(len(shape_of(wide))) if k not in op.contract[side]]
-    return Spread(b.sum(wide, op.contract[side]), tuple([places[k] for k in kept]))
+    kept = [k for k in range(len(shape_of(q))) if k not in op.contract[side]]
+    return Spread(b.sum(b.cast(q, i32), op.contract[side]), tuple([places[k] for k in kept]))
 
 
 def _shifted(b: Builder, sums: Spread, zero: Spread, terms: int, places: dict[int, int]) -> Spread:

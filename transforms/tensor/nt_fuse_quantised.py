@@ -4,11 +4,10 @@
     %w_1 = nt.composite "dequantise"(%p, %t, %y : tensor<4x5xi8>, tensor<5xf32>, tensor<5xi8>) -> tensor<4x5xf32> {...}
     %0 = nt.dot %x_1, %w_1 contract [1] x [0] : tensor<8x4xf32>, tensor<4x5xf32> -> tensor<8x5xf32>
   becomes, where %y is 0
-    %1 = nt.cast %q : tensor<8x4xui8> -> tensor<8x4xi32>
+    %1 = nt.dot %q, %p contract [1] x [0] : tensor<8x4xui8>, tensor<4x5xi8> -> tensor<8x5xi32>
     %2 = nt.cast %p : tensor<4x5xi8> -> tensor<4x5xi32>
-    %3 = nt.dot %1, %2 contract [1] x [0] : tensor<8x4xi32>, tensor<4x5xi32> -> tensor<8x5xi32>
-    %4 = nt.reduce add %2 over [0] : tensor<4x5xi32> -> tensor<5xi32>
-    ... %5 = %3 - %z * %4, and %0 = f32(%5) * (%s * %t)
+    %3 = nt.reduce add %2 over [0] : tensor<4x5xi32> -> tensor<5xi32>
+    ... %4 = %1 - %z * %3, and %0 = f32(%4) * (%s * %t)
 
 A "fake_quantise" (nt-quantise, nt.quant.fake_quantise) that a product uses becomes a "quantise" for it. Both are seen
 through transposes, reshapes, slices, windows, what repeats elements, `np.maximum` with 0, and maxima of windows: these
@@ -30,6 +29,7 @@ from ...dialects.nt import (
     BroadcastOp,
     CompositeOp,
     DotOp,
+    OptimizationBarrierOp,
     ReduceOp,
     ReshapeOp,
     SliceOp,
@@ -52,6 +52,7 @@ class _Fuser:
     def __init__(self) -> None:
         self._quantised: dict[CompositeOp, Integers] = {}
         """Of a "fake_quantise" its integers."""
+        self._barriers: dict[SSAValue, SSAValue] = {}
 
     def multiply(self, op: DotOp) -> bool:
         """Compute a product with integers, where both operands are some."""
@@ -83,7 +84,8 @@ class _Fuser:
         form = form_of(op)
         if form is not None and form.label == "dequantise":
             b = Builder(user.parent, user, user.location)
-            return Integers(form.source, outside(b, form.scale), outside(b, form.zero), form.element)
+            scale, zero = outside(b, form.scale), outside(b, form.zero)
+            return Integers(self._stored(form.source, op), scale, zero, form.element)
         if form is not None:
             assert isinstance(op, CompositeOp)
             if op not in self._quantised:
@@ -91,7 +93,7 @@ class _Fuser:
                 b = Builder(op.parent, op, op.location)
                 scale, zero = outside(b, form.scale), outside(b, form.zero)
                 q = quantised(b, form.source, scale, zero, form.element)
-                self._quantised[op] = Integers(q, scale, zero, form.element)
+                self._quantised[op] = Integers(self._stored(q, op), scale, zero, form.element)
             return self._quantised[op]
         source = self._made(op.operands[0], user)
         inner = _through(op, source)
@@ -114,6 +116,17 @@ class _Fuser:
             )
             q = b.value(new)
         return replace(inner, q=q)
+
+
+    def _stored(self, q: SSAValue, before: Operation) -> SSAValue:
+        """Integers that are stored as such: what reads them again and again neither rounds again nor reads wider ones."""
+        if isinstance(q.owner, Block):
+            return q
+        if q not in self._barriers:
+            assert before.parent is not None
+            b = Builder(before.parent, before, before.location)
+            self._barriers[q] = b.value(OptimizationBarrierOp([q]))
+        return self._barriers[q]
 
 
 MAXIMUM = ELEMENTWISE_OPS["maximum"]

@@ -4,10 +4,10 @@
 // One operand was rounded for the product, the other was integers that were seen through a transpose.
 // CHECK-LABEL: func.func @both
 // CHECK:         %[[Q:.*]] = nt.composite "quantise"(%x, %s, %z : tensor<8x4xf32>, tensor<f32>, tensor<ui8>) -> tensor<8x4xui8>
+// CHECK:         %[[S:.*]] = nt.optimization_barrier %[[Q]] : tensor<8x4xui8>
 // CHECK:         %[[T:.*]] = nt.transpose %p perm [1, 0] : tensor<5x4xi8> -> tensor<4x5xi8>
-// CHECK:         %[[A:.*]] = nt.cast %[[Q]] : tensor<8x4xui8> -> tensor<8x4xi32>
+// CHECK:         %[[D:.*]] = nt.dot %[[S]], %[[T]] contract [1] x [0] : tensor<8x4xui8>, tensor<4x5xi8> -> tensor<8x5xi32>
 // CHECK:         %[[B:.*]] = nt.cast %[[T]] : tensor<4x5xi8> -> tensor<4x5xi32>
-// CHECK:         %[[D:.*]] = nt.dot %[[A]], %[[B]] contract [1] x [0] : tensor<8x4xi32>, tensor<4x5xi32> -> tensor<8x5xi32>
 // CHECK:         %[[SUM:.*]] = nt.reduce add %[[B]] over [0] : tensor<4x5xi32> -> tensor<5xi32>
 // CHECK:         nt.multiply %[[SUM]]
 // CHECK:         %[[C:.*]] = nt.subtract %[[D]]
