@@ -24,6 +24,7 @@ PAGES = {
     "chunking": (4, ""),
     "dask": (8, ""),
     "precision": (2, ""),
+    "quantisation": (4, "['uint8', 'uint8']"),
 }
 """By the page: how many snippets it has at least, and what they print."""
 
