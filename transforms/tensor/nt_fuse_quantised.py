@@ -117,7 +117,6 @@ class _Fuser:
             q = b.value(new)
         return replace(inner, q=q)
 
-
     def _stored(self, q: SSAValue, before: Operation) -> SSAValue:
         """Integers that are stored as such: what reads them again and again neither rounds again nor reads wider ones."""
         if isinstance(q.owner, Block):
