@@ -88,12 +88,14 @@ COLUMNS = 16
 """Columns of the sums of an instruction."""
 
 MATRIX_UNIT = Tiling(AMX, 16, 2, 2, 64, 16, "the matrix unit")
-VECTORS = Tiling(VNNI, 12, 1, 2, 16, 4, "products of bytes in vectors")
+VECTORS = Tiling(VNNI, 12, 1, 2, 16, 4, "the instructions for bytes")
 
 BLOCK_BYTES = 512 << 10
 """The rows of a block: they stay in the second-level cache while the columns pass. Processors with a matrix unit have
 2 MiB; what streams by has the rest."""
 
+
+_EACH_SHAPE = "dynamic=False compiles a program for each shape"
 
 Share = Callable[[ForOp, Steps], None]
 
@@ -109,8 +111,7 @@ def widen_in_products(function: FuncOp, steps: Steps, tiling: Tiling = MATRIX_UN
             inline_casts(product, nests, _is_narrow, steps)
         elif widened_operands(product, nests, _is_narrow) is not None:
             text = f'the product in the nest "{nest.label}" cannot use {tiling.called}'
-            hint = "dynamic=False compiles a program for each shape"
-            remark(nest, f"{text}: its extents are known at run time only", hint=hint)
+            remark(nest, f"{text}: its extents are known at run time only", hint=_EACH_SHAPE)
 
 
 def tile_for_matrix_unit(
@@ -130,8 +131,8 @@ def tile_for_matrix_unit(
         MatrixUnitTiling(nest, share, with_uses, steps, tiling).run()
         return True
     assert reason is not None
-    why = reason.diagnostic.message
-    remark(nest, f'the product in the nest "{nest.label}" cannot use {tiling.called}: {why}')
+    text = f'the product in the nest "{nest.label}" cannot use {tiling.called}: {reason.diagnostic.message}'
+    remark(nest, text, hint=reason.diagnostic.hint)
     return False
 
 
@@ -193,7 +194,7 @@ class MatrixUnitTiling:
             largest_extent(loop) for loop in (self.product.row, self.product.column, self.product.term)
         ]
         if None in extents:
-            raise fail(self.product.outermost, "its extents are not known")
+            raise fail(self.product.outermost, "its extents are known at run time only", hint=_EACH_SHAPE)
         if (extents[2] or 0) < self.tiling.fewest_terms:
             raise fail(self.product.outermost, "it has few terms")
         return form
