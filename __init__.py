@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .dialects.diagnostic import NestorError as NestorError
     from .frontend import nn as nn
+    from .frontend import quant as quant
     from .frontend import testing as testing
     from .frontend.functional.checkpoints import checkpoint as checkpoint
     from .frontend.functional.derivatives import grad as grad
@@ -91,6 +92,7 @@ _MODULES = {
     "errors": ".frontend.interface.errors",
     "cache": ".frontend.jit.driver.cache",
     "nn": ".frontend.nn",
+    "quant": ".frontend.quant",
     "random": ".frontend.nn.random",
     "testing": ".frontend.testing",
 }

@@ -43,6 +43,7 @@ class UnknownMachine(LookupError):
 
 _V3 = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
 _V4 = (*_V3, "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl")
+_VNNI = ("avx512vnni",)
 _AMX = ("amx-bf16", "amx-int8", "amx-tile")
 
 
@@ -68,6 +69,8 @@ class Cpu(NamedTuple):
     """Whether non-temporal stores are faster for every result larger than the caches; by measurement."""
     amx: bool = False
     """Whether a unit multiplies matrices of bytes."""
+    vnni: bool = False
+    """Whether instructions add four products of bytes to each lane of a vector of 512 bits (AVX512-VNNI)."""
     line: int = LINE_BYTES
     triple: str = "x86_64-unknown-linux-gnu"
 
@@ -96,11 +99,11 @@ CPUS = {
         Cpu("x86-64-v4", "x86-64-v4", _V4, 512, 32, 48, 1024, 32 << 10),
         Cpu("skylake", "skylake", _V3, 256, 16, 32, 256, 8 << 10),
         Cpu("skylake-avx512", "skylake-avx512", _V4, 512, 32, 32, 1024, 22 << 10),
-        Cpu("icelake-server", "icelake-server", _V4, 512, 32, 48, 1280, 32 << 10),
+        Cpu("icelake-server", "icelake-server", (*_V4, *_VNNI), 512, 32, 48, 1280, 32 << 10, vnni=True),
         Cpu(
             "sapphire-rapids",
             "sapphirerapids",
-            (*_V4, *_AMX),
+            (*_V4, *_VNNI, *_AMX),
             512,
             32,
             48,
@@ -108,10 +111,11 @@ CPUS = {
             32 << 10,
             non_temporal=True,
             amx=True,
+            vnni=True,
         ),
         Cpu("zen3", "znver3", _V3, 256, 16, 32, 512, 32 << 10),
-        Cpu("zen4", "znver4", _V4, 512, 32, 32, 1024, 32 << 10),
-        Cpu("zen5", "znver5", _V4, 512, 32, 48, 1024, 32 << 10),
+        Cpu("zen4", "znver4", (*_V4, *_VNNI), 512, 32, 32, 1024, 32 << 10, vnni=True),
+        Cpu("zen5", "znver5", (*_V4, *_VNNI), 512, 32, 48, 1024, 32 << 10, vnni=True),
     )
 }
 """In the order of the fields; from the makers' optimisation manuals. The first three are the levels of the x86-64 psABI,

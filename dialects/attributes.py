@@ -49,6 +49,9 @@ NT_RECOMPUTED = "nt.recomputed"
 NT_AUTOCAST = "nt.autocast"
 """Of a function: the type of 16 bits that products are computed in, "bf16" or "f16" (nt-autocast)."""
 
+NT_QUANTISE = "nt.quantise"
+"""Of a function: "dynamic", or the scales and zero points of the operands of its products by their sites (nt-quantise)."""
+
 NT_SNAPSHOTS = "nt.snapshots"
 """Of an scf.for, scf.while or nt.loops with time loops: the reverse keeps the states of at most so many iterations, and
 runs parts of it again."""
@@ -147,6 +150,9 @@ MATRIX = "nestor.matrix"
 
 PAIRS = "nestor.pairs"
 """Of a memref.alloca of 16-bit floats: all accesses are to the two elements of a row. convert-nest-to-gpu sees to it."""
+
+VNNI = "nestor.vnni"
+"""Instructions that add four products of bytes to each lane do what is in it. nest-annotate checks it (`vnni_tiles.py`)."""
 
 AMX = "nestor.amx"
 """The matrix unit of a CPU adds up the terms. nest-annotate checks it (`amx_tiles.py`)."""

@@ -9,6 +9,7 @@ OWN: dict[str, str] = {
     "nest": "nest:NEST",
     "schedule": "schedule.ops:SCHEDULE",
     "special": "functions:SPECIAL",
+    "vnni": "ext.vnni:VNNI",
 }
 """Dialects that Nestor defines."""
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 
 _OPERATIONS = (
     "nt-batch",
+    "nt-fuse-quantised",
     "nt-autocast",
     "nt-decompose",
     "nt-drop-carried",
@@ -20,7 +21,7 @@ _OPERATIONS = (
 )
 """What follows derivatives, on single operations."""
 
-_WRITTEN_OUT = ("nt-differentiate", *_OPERATIONS)
+_WRITTEN_OUT = ("nt-quantise", "nt-differentiate", *_OPERATIONS)
 _INTO_FUSIONS = (
     "nt-double-buffer",
     "nt-unroll-swaps",
@@ -85,6 +86,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
     # the same for kernels: products and memory orders are those of the program, and reverses compute again what is short
     "to-kernel-fusions": (
         "nt-drop-native",
+        "nt-quantise",
         "nt-differentiate{recompute=true}",
         *_OPERATIONS,
         *_INTO_FUSIONS,

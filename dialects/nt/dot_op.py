@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Self
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, TensorType, bf16, f16, f32
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    IntegerType,
+    Signedness,
+    TensorType,
+    bf16,
+    f16,
+    f32,
+    i32,
+)
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.parser import Parser
@@ -18,6 +28,7 @@ from .traits import Canonicalized
 from .work import Role, Working
 
 HALVES = (f16, bf16)
+BYTES = (IntegerType(8), IntegerType(8, Signedness.UNSIGNED))
 
 
 @irdl_op_definition
@@ -27,7 +38,8 @@ class DotOp(Working):
     Axis `contract[k]` of the left operand is summed over with that of the right one. `batch [0] x [0]` names axes that
     go side by side: they are the first of the result, then come the other axes of the left operand, then those of
     the right one. The order of the sums is any. Halves are summed in f32, which is the result's element type;
-    on bool the product is `and` and the sum `or`.
+    on bool the product is `and` and the sum `or`. Bytes, i8 or ui8 each, may be summed in i32, modulo 2^32:
+    `nt.dot %q, %p contract [1] x [0] : tensor<?x5xui8>, tensor<5x?xi8> -> tensor<?x?xi32>`.
     """
 
     name = "nt.dot"
@@ -49,8 +61,10 @@ class DotOp(Working):
         rhs: SSAValue,
         contract: tuple[Sequence[int], Sequence[int]],
         batch: tuple[Sequence[int], Sequence[int]] = ((), ()),
+        total: Attribute | None = None,
     ):
-        result = TensorType(_sum_type(element_of(lhs)), _result_shape(lhs, rhs, contract, batch))
+        element = _sum_type(element_of(lhs)) if total is None else total
+        result = TensorType(element, _result_shape(lhs, rhs, contract, batch))
         super().__init__(
             operands=[lhs, rhs],
             properties={
@@ -84,7 +98,9 @@ class DotOp(Working):
 
     def verify_(self) -> None:
         verify_element(self, self.lhs.type)
-        verify_same_element(self, self.lhs, self.rhs)
+        is_of_bytes = self._is_of_bytes()
+        if not is_of_bytes:
+            verify_same_element(self, self.lhs, self.rhs)
         for what, pair in (("batch", self.batch), ("contract", self.contract)):
             self._verify_pairs(what, pair)
         for side, value, axes in zip(("left", "right"), (self.lhs, self.rhs), self._named(), strict=True):
@@ -92,7 +108,7 @@ class DotOp(Working):
                 raise VerifyException(
                     f"{self.name}: an axis of the {side} operand {value.type} is named twice"
                 )
-        element = _sum_type(element_of(self.lhs))
+        element = i32 if is_of_bytes else _sum_type(element_of(self.lhs))
         if element_of(self.result) != element:
             raise VerifyException(
                 f"{self.name}: sums of {element_of(self.lhs)} are {element}, not {element_of(self.result)}"
@@ -102,6 +118,9 @@ class DotOp(Working):
             raise VerifyException(
                 f"{self.name}: the result is {TensorType(element, shape)}, not {self.result.type}"
             )
+
+    def _is_of_bytes(self) -> bool:
+        return element_of(self.result) == i32 and all(element_of(v) in BYTES for v in self.operands)
 
     def _named(self) -> list[tuple[int, ...]]:
         return [b + c for b, c in zip(self.batch, self.contract, strict=True)]

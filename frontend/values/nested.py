@@ -130,8 +130,7 @@ def constant_table(graph: Graph, table: np.ndarray) -> Array:
         )
     extents = tuple([Affine(n) for n in table.shape])
     kind = tensor_type(table.dtype, extents)
-    signed = table.view(f"i{table.dtype.itemsize}") if table.dtype.kind == "u" else table
-    numbers = signed.ravel().tolist()
+    numbers = table.ravel().tolist()
     if table.dtype.kind == "c":
         numbers = [(number.real, number.imag) for number in numbers]
     attribute = DenseIntOrFPElementsAttr.from_list(kind, numbers)  # pyright: ignore

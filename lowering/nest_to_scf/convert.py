@@ -47,7 +47,7 @@ from ...analysis.nest.check_sites import check_sites, site_table
 from ...analysis.nest.kernels.loop_marks import parallel_around
 from ...analysis.nest.values.linear_forms import Linear
 from ...dialects.affine import AffineList
-from ...dialects.attributes import ALIAS_SET, AMX, DESCENDING, GRAIN, NOALIAS, SITES, WRITE
+from ...dialects.attributes import ALIAS_SET, AMX, DESCENDING, GRAIN, NOALIAS, SITES, VNNI, WRITE
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.ext.memref import PrefetchOp as FetchOp
 from ...dialects.nest import AccumulateOp, ForOp, PrefetchOp
@@ -227,6 +227,11 @@ class CpuBody(NestBody):
 
             if is_zeroing(op):
                 return
+        if isinstance(behind, ForOp) and VNNI in behind.attributes:
+            from .vnni import is_zeroing
+
+            if is_zeroing(op):
+                return
         super().loop(op)
 
     def serial(self, op: ForOp) -> None:
@@ -236,6 +241,10 @@ class CpuBody(NestBody):
             from .amx import lower_amx_tile
 
             return lower_amx_tile(self, op)
+        if VNNI in op.attributes:
+            from .vnni import lower_vnni_tile
+
+            return lower_vnni_tile(self, op)
         if (update := scan_in(op)) is not None:
             return VectorScan(self, op, update).lower()
         super().serial(op)

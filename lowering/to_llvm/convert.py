@@ -63,7 +63,7 @@ from .types import (
 from .vector import VECTOR
 
 HANDLERS: dict[str, Handler] = {**ARITH, **MATH, **MEMREF, **SCF, **VECTOR, **PARALLEL}
-"""How operations are translated, by name; those of amx are beside, for few programs have any."""
+"""How operations are translated, by name; those of amx and vnni are beside, for few programs have any."""
 
 _DEFAULT = cpu()
 
@@ -91,11 +91,15 @@ class ConvertToLlvmPass(ModulePass):
 
 def handler_of(name: str) -> Handler | None:
     """How operations of this name are translated; None where they are not."""
-    if not name.startswith("amx."):
-        return HANDLERS.get(name)
-    from .amx import AMX
+    if name.startswith("amx."):
+        from .amx import AMX
 
-    return AMX.get(name)
+        return AMX.get(name)
+    if name.startswith("vnni."):
+        from .vnni import VNNI
+
+        return VNNI.get(name)
+    return HANDLERS.get(name)
 
 
 def convert_to_llvm(module: ModuleOp, target: Cpu = _DEFAULT) -> None:

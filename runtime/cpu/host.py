@@ -31,6 +31,7 @@ def host() -> Cpu:
         l3_kib=known.l3_kib if l3 is None else min(l3, _SHARED_KIB),
         non_temporal=b"amx_tile" in facts,
         amx=may_use_tiles(),
+        vnni=level == "x86-64-v4" and b"avx512_vnni" in facts,
     )
 
 

@@ -45,6 +45,7 @@ OPTIONS = {
     "hot_sizes": {"hot_sizes": True, "dynamic": True},
     "fallback": {"fallback": "numpy"},
     "autocast": {"autocast": "bf16"},
+    "quantise": {"quantise": "dynamic"},
     "several": {"dynamic": {"x": {0: PROMISE}}, "profile": True, "hot_sizes": True, "static_argnums": (2,)},
 }
 """One value or more of each option."""

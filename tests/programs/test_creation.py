@@ -253,3 +253,17 @@ def test_refusals(function, error, message):
         nt.jit(function).lower(np.ones((3, 3)))
     assert isinstance(caught.value, nt.NestorError)
     assert "^" in str(caught.value)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32, np.uint64])
+def test_large_unsigned_integers_in_the_text(dtype):
+    """Those above the largest signed integer of as many bits."""
+    last = np.iinfo(dtype).max
+
+    def written(x):
+        return x + np.array([last, last // 2 + 1, 3], dtype), np.asarray(dtype(last)) - x
+
+    x = np.array([0, 1, 2], dtype)
+    for made, plain in zip(nt.jit(written)(x), written(x), strict=True):
+        assert made.dtype == plain.dtype
+        np.testing.assert_array_equal(made, plain)

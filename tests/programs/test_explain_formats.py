@@ -34,7 +34,7 @@ PROGRAMS = _programs()
 SITUATIONS = {one.__name__: one for one in PROGRAMS.SITUATIONS}
 KEYS = {
     "name", "target", "status", "arguments", "assumes", "nests", "derivatives", "products", "kernels", "strategies",
-    "calls", "chunks", "precisions", "remarks", "refusal", "history",
+    "calls", "chunks", "precisions", "quantised", "remarks", "refusal", "history",
 }  # fmt: skip
 
 

@@ -41,7 +41,9 @@ def dot_of_repeated(op: DotOp, new: New) -> SSAValue | None:
         operands.append(_without(value, axes, new) if dropped[side] else value)
         batch.append([axes.index(d) for d in op.batch[side]])
         contract.append([axes.index(d) for d in op.contract[side]])
-    result = new.add(DotOp(*operands, (contract[0], contract[1]), (batch[0], batch[1])))
+    result = new.add(
+        DotOp(*operands, (contract[0], contract[1]), (batch[0], batch[1]), element_of(op.result))
+    )
     origins = _origins(op)
     along = [k for k, (side, axis) in enumerate(origins) if side is None or axis not in dropped[side]]
     return new.broadcast(result, along, op.result.type, _sizes(op, origins, new))
@@ -89,7 +91,9 @@ def transpose_of_dot(op: TransposeOp, new: New) -> SSAValue | None:
     if not any(_joins_for_product(use.operation) for use in op.result.uses):
         return None
     (left_batch, right_batch), (left, right) = dot.batch, dot.contract
-    turned = new.add(DotOp(dot.rhs, dot.lhs, (right, left), (right_batch, left_batch)))
+    turned = new.add(
+        DotOp(dot.rhs, dot.lhs, (right, left), (right_batch, left_batch), element_of(dot.result))
+    )
     count, rows, columns = len(left_batch), len(dot.free[0]), len(dot.free[1])
     order = [
         *range(count),

@@ -26,7 +26,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, MemRefType, i32
 from xdsl.ir import Attribute, Operation
 
-from ....dialects.attributes import AMX
+from ....dialects.attributes import AMX, VNNI
 from ....dialects.ext.amx_sizes import REGISTERS, ROW_BYTES, ROWS, TOGETHER
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
 from ..buffers import strides_of
@@ -68,6 +68,27 @@ def amx_form_of(element: Attribute) -> Form | None:
     return _FORMS.get(element)
 
 
+@dataclass(frozen=True)
+class Unit:
+    """What multiplies bytes: how large the tiles of an instruction, or of several, may be."""
+
+    rows: int
+    columns: int
+    groups: int
+    """Of terms that lie side by side."""
+    registers: int
+    is_for_tiles: bool
+    """A register holds a tile. Else it holds the columns of a row: there are no tiles of rows, and columns are filled up."""
+
+    def needed(self, rows: int, row_tiles: int, column_tiles: int) -> int:
+        """The registers of sums and operands."""
+        sums = row_tiles * column_tiles if self.is_for_tiles else rows * column_tiles
+        return sums + column_tiles + 1
+
+
+AMX_UNIT = Unit(ROWS, ROWS, ROW_BYTES // TOGETHER, REGISTERS, True)
+
+
 @dataclass(frozen=True, eq=False)
 class Factor:
     """An operand: where it is loaded, where a tile of it begins, and whether its integers have no sign."""
@@ -99,6 +120,11 @@ class AmxTile:
 
 def amx_tile(loop: ForOp) -> AmxTile:
     """What a nest multiplies. Raises NoTile."""
+    return byte_tile(loop, AMX_UNIT)
+
+
+def byte_tile(loop: ForOp, unit: Unit) -> AmxTile:
+    """What a nest multiplies, for a unit. Raises NoTile."""
     if loop.kind != "serial":
         raise NoTile(loop, "this loop is marked")
     ops = list(loop.body.block.ops)
@@ -124,7 +150,7 @@ def amx_tile(loop: ForOp) -> AmxTile:
         raise NoTile(b.load, "it moves with the rows and with the columns")
     if _count(v) != form.together:
         raise NoTile(v, f"the terms that lie side by side are {form.together}")
-    wanted = {r: ROWS, c: ROWS, g: ROW_BYTES // TOGETHER}
+    wanted = {r: unit.rows, c: unit.columns, g: unit.groups}
     for inner, most in wanted.items():
         if _count(inner) > most:
             raise NoTile(inner, f"this loop has more than {most} iterations")
@@ -133,18 +159,22 @@ def amx_tile(loop: ForOp) -> AmxTile:
     _check_place(a.load, forms[a.load], inner, {r: 1}, {g: form.together, v: 1})
     _check_place(b.load, forms[b.load], inner, {g: 1}, {c: form.together, v: 1})
     count = [_count(tiles) for tiles in (row_tiles, column_tiles)]
-    if count[0] * count[1] + count[1] + 1 > REGISTERS:
+    if unit.needed(_count(r), *count) > unit.registers:
+        sums = f"{count[0]} x {count[1]} tiles" if unit.is_for_tiles else f"{_count(r)} x {count[1]} vectors"
         raise NoTile(
-            loop,
-            f"{count[0]} x {count[1]} tiles of sums and those of the operands are more than {REGISTERS} registers",
+            loop, f"{sums} of sums and those of the operands are more than {unit.registers} registers"
         )
+    if not unit.is_for_tiles and row_tiles is not None:
+        raise NoTile(row_tiles, "its rows are one loop")
+    if not unit.is_for_tiles and _count(c) != unit.columns:
+        raise NoTile(c, f"a vector has {unit.columns} columns")
     return AmxTile(form, row_tiles, column_tiles, r, c, g, v, a, b, sums)
 
 
-def zeroed_by(loop: ForOp) -> ForOp | None:
+def zeroed_by(loop: ForOp, unit: Unit = AMX_UNIT) -> ForOp | None:
     """The nest right before an annotated loop that sets all sums to zero, if the tiles are all of their buffer."""
     start = loop.prev_op
-    if not isinstance(start, ForOp) or AMX in start.attributes:
+    if not isinstance(start, ForOp) or AMX in start.attributes or VNNI in start.attributes:
         return None
     band = [start]
     while len(ops := list(band[-1].body.block.ops)) == 1 and isinstance(ops[0], ForOp):
@@ -153,7 +183,7 @@ def zeroed_by(loop: ForOp) -> ForOp | None:
     if len(stores) != 1 or not isinstance(store := stores[0], StoreOp):
         return None
     try:
-        tile = amx_tile(loop)
+        tile = byte_tile(loop, unit)
     except NoTile:
         return None
     buffer, value = tile.sums.memrefs[0], store.value.owner

@@ -70,6 +70,7 @@ from .native_pause import may_be_native
 from .plain_calls import is_plain, plain_call
 
 if TYPE_CHECKING:
+    from ...interface.calibrations import Calibration
     from ...interface.program_parts import Program
     from ..explain.explanation import Explanation
     from ..specialise.stages import Kernel
@@ -120,10 +121,13 @@ class JitFunction(Specialiser, CallArguments, Pickled):
         profile: bool = False,
         hot_sizes: bool = False,
         autocast: str | None = None,
+        quantise: str | Calibration | None = None,
     ):
         function = function.function if isinstance(function, JitFunction) else plain_function(function)
         functools.update_wrapper(self, function)
-        super().__init__(function, target, dynamic, fastmath, strict, boundscheck, machine, autocast)
+        super().__init__(
+            function, target, dynamic, fastmath, strict, boundscheck, machine, autocast, quantise
+        )
         mode = fallback_mode(fallback, strict, target)
         name = getattr(function, "__name__", "the function")
         self._fallback = None if mode is None else Fallback(mode, name, self._log.note)
@@ -406,6 +410,7 @@ class JitFunction(Specialiser, CallArguments, Pickled):
             "profile": self._profiles is not None and self._profiles.is_watching,
             "hot_sizes": self._profiles is not None and self._profiles.counts_sizes,
             "autocast": self.autocast,
+            "quantise": self.quantise,
         }
         known = JitFunction.__init__.__kwdefaults__ or {}
         return {name: value for name, value in given.items() if value != known[name]}
@@ -434,6 +439,7 @@ class JitFunction(Specialiser, CallArguments, Pickled):
             "profile": profiles is not None and profiles.is_watching,
             "hot_sizes": profiles is not None and profiles.counts_sizes,
             "autocast": self.autocast,
+            "quantise": self.quantise,
         }
 
     def for_target(self, target: str) -> JitFunction:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Any, Literal, ParamSpec, Protocol, TypedDict, TypeVar, overload
 
+    from ...interface.calibrations import Calibration
     from ...interface.named_extents import Dim
     from .lowered import Lowered
 
@@ -61,3 +62,4 @@ if TYPE_CHECKING:
         profile: bool
         hot_sizes: bool
         autocast: Literal["bf16", "f16"] | None
+        quantise: Literal["dynamic"] | Calibration | None

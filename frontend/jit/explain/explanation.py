@@ -19,6 +19,7 @@ from ...interface.errors import DTypeError
 from ..chunked.facts import chunk_lines
 from .derivatives import Halves, derivative_facts, derivative_lines, half_name
 from .precisions import precision_lines, precisions
+from .quantised import quantised_lines, quantised_products
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -49,6 +50,8 @@ class Explanation:
     """Remarks of the automatic schedule of a GPU."""
     precisions: dict[str, Any] | None = None
     """Under `autocast`: the operations by type, and the casts."""
+    quantised: dict[str, dict[str, int]] | None = None
+    """Under `quantise`: the products by the types of their factors."""
     chunks: dict[str, Any] | None = None
     """Of a call with Dask arrays: its sources, and the steps that compute its results."""
     strategies: list[str] | None = None
@@ -121,6 +124,11 @@ class Explanation:
                 "autocast (docs/precision.md):",
                 *[f"  {one}" for one in precision_lines(self.precisions)],
             ]
+        if self.quantised is not None:
+            lines += [
+                "quantised products (docs/quantisation.md):",
+                *[f"  {one}" for one in quantised_lines(self.quantised)],
+            ]
         if self.products:
             lines += [
                 "products (in tiles of our own, no BLAS: docs/decisions/0014-products-without-blas.md):",
@@ -161,6 +169,7 @@ def explanation(
     module = found.module = halves.lowered()
     found.nests = list(_nests(module))
     found.precisions = precisions(program.module)
+    found.quantised = quantised_products(program.module)
     found.products = _products(module) if target == "cpu" else []
     found.kernels = _schedule_remarks(program.module, machine) if target.startswith("cuda") else []
     found.strategies = _strategies(program.module, target, machine) if strategies else None

@@ -21,6 +21,7 @@ from .cell_html import code
 from .derivative_picture import derivative_svg
 from .explanation import Explanation, accesses_text, call_text, calls_by_kind, entry_text
 from .precisions import precision_lines
+from .quantised import quantised_lines
 
 MOST_LINES = 400
 """Maximum number of lines of a file that are shown: what is further away is left out."""
@@ -193,6 +194,7 @@ def _said(one: Explanation) -> list[str]:
         "Strategies, tried in this order for each nest until one applies": one.strategies or [],
         "Chunks": [] if one.chunks is None else chunk_lines(one.chunks),
         "Autocast": [] if one.precisions is None else precision_lines(one.precisions),
+        "Quantised products": [] if one.quantised is None else quantised_lines(one.quantised),
         "Remarks": [remark["text"] for remark in one.remarks],
     }
     parts: list[str] = []

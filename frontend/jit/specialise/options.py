@@ -114,6 +114,18 @@ def autocast_type(autocast: str | None) -> str | None:
     raise DTypeError(f"autocast={autocast!r}", hint=f"autocast is None, or one of {', '.join(AUTOCAST)}")
 
 
+def quantise_mode(quantise: Any) -> Any:
+    """The option `quantise`, checked. Raises DTypeError."""
+    if quantise is None or (isinstance(quantise, str) and quantise == "dynamic"):
+        return quantise
+    from ...interface.calibrations import Calibration
+
+    if isinstance(quantise, Calibration):
+        return quantise
+    hint = 'quantise is None, "dynamic", or a calibration: nt.quant.calibrate'
+    raise DTypeError(f"quantise={quantise!r}", hint=hint)
+
+
 def fastmath_flags(fastmath: bool | str | Iterable[str] | None) -> tuple[str, ...]:
     """The flags asked for, in the order of `FASTMATH_FLAGS`, all of which True asks for; and those of `BY_NAME`."""
     if fastmath is False or fastmath is None:

@@ -14,7 +14,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakValueDictionary
 
-from ....dialects.attributes import NT_AUTOCAST, NT_FASTMATH
+from ....dialects.attributes import NT_AUTOCAST, NT_FASTMATH, NT_QUANTISE
 from ....dialects.diagnostic import Diagnostic, NestorError
 from ....lowering.abi.error_codes import RAISE
 from ....runtime import disk_cache
@@ -40,10 +40,19 @@ from .arguments import seems_to_write
 from .dump import is_dumping
 from .history import History
 from .opened_integers import names_to_open, with_opened
-from .options import autocast_type, dynamic_mode, fastmath_flags, machine_name, names_a_machine, strict_mode
+from .options import (
+    autocast_type,
+    dynamic_mode,
+    fastmath_flags,
+    machine_name,
+    names_a_machine,
+    quantise_mode,
+    strict_mode,
+)
 from .profiles import Fixed, Profiles
 
 if TYPE_CHECKING:
+    from ...interface.calibrations import Calibration
     from ...interface.program_parts import Program
     from .branches import Counts, Ways
     from .outside_arrays import OutsideArrays
@@ -107,6 +116,7 @@ class Specialiser(fast_call.NativeCallable):
         boundscheck: bool,
         machine: str | None = None,
         autocast: str | None = None,
+        quantise: str | Calibration | None = None,
     ):
         self.function = function
         self.target = target
@@ -117,6 +127,7 @@ class Specialiser(fast_call.NativeCallable):
         self.boundscheck = bool(boundscheck)
         self.fastmath = fastmath_flags(fastmath)
         self.autocast = autocast_type(autocast)
+        self.quantise = quantise_mode(quantise)
         self.machine = machine
         if names_a_machine(machine):
             with COMPILING:  # it imports a module that another thread may be importing during a fork
@@ -450,6 +461,7 @@ class Specialiser(fast_call.NativeCallable):
             self.boundscheck,
             self.fastmath,
             self.autocast,
+            self.quantise,
             self.machine,
             self._writes(),
         )
@@ -633,7 +645,7 @@ class Specialiser(fast_call.NativeCallable):
                         dims=dims,
                     )
                 program.remarks += said
-                _grant(program.module, self.fastmath, self.autocast)
+                _grant(program.module, self.fastmath, self.autocast, self.quantise)
                 return program, *((types, values) if outside is None else (outside.types, outside.values))
             except Respecialise as request:
                 self._log.note("compile", _more_text(request, pattern))
@@ -767,14 +779,21 @@ def be_strict(remarks: Sequence[Diagnostic], also_slow: bool) -> None:
     )
 
 
-def _grant(module: Any, flags: tuple[str, ...], autocast: str | None) -> None:
-    """Note on the functions which IEEE guarantees their user gives up, and what products may be cast to."""
-    if not flags and autocast is None:
+def _grant(
+    module: Any, flags: tuple[str, ...], autocast: str | None, quantise: str | Calibration | None
+) -> None:
+    """Note on the functions which IEEE guarantees their user gives up, and how products may be rounded."""
+    if not flags and autocast is None and quantise is None:
         return
     from xdsl.dialects.builtin import ArrayAttr, StringAttr
 
+    quantised = StringAttr(quantise) if isinstance(quantise, str) else quantise and quantise.attribute()
+    if not isinstance(quantise, str | None):
+        quantise.check_lines(module)
     for function in module.body.block.ops:
         if flags:
             function.attributes[NT_FASTMATH] = ArrayAttr([StringAttr(flag) for flag in flags])
         if autocast is not None:
             function.attributes[NT_AUTOCAST] = StringAttr(autocast)
+        if quantise is not None:
+            function.attributes[NT_QUANTISE] = quantised

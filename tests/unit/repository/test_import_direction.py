@@ -127,6 +127,7 @@ def test_no_circles(graph):
 FRONTEND = (
     *(
         "testing",
+        "quant",
         "nn",
         "functional",
         "jit.driver",

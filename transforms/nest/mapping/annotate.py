@@ -26,6 +26,7 @@ is set. Attributes are called `nestor.*`, and primitives keep them. These are ob
   lanes in lockstep may run;
 * `nestor.matrix` (tensor cores): on a nest that is a product of tiles (analysis/nest/kernels/matrix_tiles.py);
 * `nestor.amx` (the matrix unit of a CPU): on another such nest (analysis/nest/kernels/amx_tiles.py);
+* `nestor.vnni` (products of bytes in vectors of a CPU): on one of these (analysis/nest/kernels/vnni_tiles.py);
 * `nestor.async`: on a copy to shared memory, which is in flight then while its thread continues
   (analysis/nest/kernels/async_copies.py).
 
@@ -42,6 +43,7 @@ from ....analysis.nest.kernels.async_copies import why_not_async
 from ....analysis.nest.kernels.loop_marks import refuse_marked
 from ....analysis.nest.kernels.matrix_tiles import NoTile, matrix_tile
 from ....analysis.nest.kernels.running_results import why_not_scan_in_lanes
+from ....analysis.nest.kernels.vnni_tiles import VNNI, vnni_tile
 from ....analysis.nest.loop_structure import enclosing_loops
 from ....dialects.attributes import ASYNC, DESCENDING, GRAIN, MATRIX, SCAN
 from ....dialects.diagnostic import NestorError, fail
@@ -86,7 +88,7 @@ def _refusal(loop: ForOp, mark: str, reason: str, hint: str | None = None) -> Ne
     return fail(loop, f'cannot annotate the loop "{loop.label}" with "{mark}": {reason}', hint=hint)
 
 
-_TILES = {MATRIX: matrix_tile, AMX: amx_tile}
+_TILES = {MATRIX: matrix_tile, AMX: amx_tile, VNNI: vnni_tile}
 """The marks for units that multiply matrices, and what says whether a nest is what they do."""
 
 

@@ -6,6 +6,8 @@ loop into another one. `why_not_compiled` looks at all marks of a function; a sc
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
@@ -18,8 +20,9 @@ from ....analysis.nest.kernels.loop_marks import (
 )
 from ....analysis.nest.kernels.matrix_tiles import NoTile
 from ....analysis.nest.kernels.vector_forms import no_vector_form
+from ....analysis.nest.kernels.vnni_tiles import vnni_tile
 from ....analysis.nest.loop_structure import enclosing_function, enclosing_loops, loops_in
-from ....dialects.attributes import AMX
+from ....dialects.attributes import AMX, VNNI
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, ForOp
 
@@ -27,7 +30,7 @@ from ....dialects.nest import BIND_AXES, ForOp
 def why_not_compiled(function: FuncOp) -> NestorError | None:
     """The diagnostic of the first mark that has no code together with what is around and inside, None when all have."""
     loops = loops_in(function)
-    if all(loop.kind == "serial" and AMX not in loop.attributes for loop in loops):
+    if all(loop.kind == "serial" and not {AMX, VNNI} & loop.attributes.keys() for loop in loops):
         return None
     return _why_not_one_target(function) or next(filter(None, map(_why_not_marked, loops)), None)
 
@@ -39,20 +42,24 @@ def _why_not_marked(loop: ForOp) -> NestorError | None:
     if loop.kind == "vectorized" and not _is_in_kernel(loop):
         found = no_vector_form(loop)
         return None if found is None else _cannot(loop, found.why, found.op, found.hint)
-    if AMX in loop.attributes:
-        return _why_not_tile(loop)
+    for mark, check in _TILES.items():
+        if mark in loop.attributes:
+            return _why_not_tile(loop, mark, check)
     return None
+
+
+_TILES = {AMX: amx_tile, VNNI: vnni_tile}
 
 
 def _parallel_hint() -> str:
     return "mark one of the two loops, or fuse them before"
 
 
-def _why_not_tile(loop: ForOp) -> NestorError | None:
+def _why_not_tile(loop: ForOp, mark: str, check: Callable[[ForOp], object]) -> NestorError | None:
     try:
-        amx_tile(loop)
+        check(loop)
     except NoTile as why:
-        message = f'cannot compile the loop "{loop.label}", annotated "{AMX}": {why.reason}'
+        message = f'cannot compile the loop "{loop.label}", annotated "{mark}": {why.reason}'
         return fail(loop, message, notes=[] if why.op is loop else [(why.op, "here")])
     return None
 

@@ -86,10 +86,11 @@ def schedule_sums_of_products(function: FuncOp, machine: Machine) -> None:
     steps, threads = machine.steps, share if machine.cpu.threads != 1 else None
     optional(lambda: _remove_unit_loops(function, steps))
     optional(lambda: join_axes(function, steps))
-    if machine.cpu.amx:
-        from .matrix_tiles import widen_in_products
+    if machine.cpu.amx or machine.cpu.vnni:
+        from .matrix_tiles import MATRIX_UNIT, VECTORS, widen_in_products
 
-        optional(lambda: widen_in_products(function, steps))
+        tiling = MATRIX_UNIT if machine.cpu.amx else VECTORS
+        optional(lambda: widen_in_products(function, steps, tiling))
     for nest in list(outermost_loops(function)):
         if nest.parent is not None:
             joined = unless_refused(partial(_join_terms, nest, steps), lambda _, nest=nest: nest)
@@ -432,6 +433,13 @@ def _for_matrix_unit(nest: Nest) -> bool:
     return tile_for_matrix_unit(nest.loop, share if nest.for_threads else None, nest.machine.steps)
 
 
+def _in_vectors_of_bytes(nest: Nest) -> bool:
+    from .matrix_tiles import VECTORS, tile_for_matrix_unit
+
+    threads = share if nest.for_threads else None
+    return tile_for_matrix_unit(nest.loop, threads, nest.machine.steps, VECTORS)
+
+
 def _skinny(nest: Nest) -> bool:
     from .skinny_products import tile_skinny
 
@@ -467,6 +475,12 @@ PRODUCTS = (
         "products of bytes, on a processor with a unit for them",
         _for_matrix_unit,
         lambda nest: nest.machine.cpu.amx,
+    ),
+    Strategy(
+        "bytes in vectors",
+        "products of bytes, on a processor with instructions for them",
+        _in_vectors_of_bytes,
+        lambda nest: nest.machine.cpu.vnni and not nest.machine.cpu.amx,
     ),
     Strategy("few rows or columns", "products of which reading a matrix takes most of the time", _skinny),
     Strategy("tiles of a product", "products of matrices", _in_tiles_of_sums),

@@ -29,6 +29,7 @@ from xdsl.dialects.func import FuncOp
 
 from ....analysis.machine import LINE_BYTES
 from ....analysis.nest.kernels.amx_tiles import AMX, Form, amx_form_of
+from ....analysis.nest.kernels.vnni_tiles import VNNI
 from ....analysis.nest.loop_structure import enclosing_function, loops_in, parent_loop, perfect_band
 from ....analysis.nest.sets.access_patterns import UNIT
 from ....analysis.nest.values.trip_counts import largest_extent
@@ -55,24 +56,51 @@ from ..patterns.products import Product, product_in
 from ..patterns.tiles import mark_lanes, mark_unrolled, pattern_in
 from .product_tiles import axis_loop, neighbours_of
 
-TILE = 16
-"""Rows, and columns, of the sums of an instruction."""
 
-TILES = 2
-"""Tiles of sums along each axis: registers hold as many beside those of the operands."""
+@dataclass(frozen=True)
+class Tiling:
+    """How products of bytes are cut for what multiplies them."""
 
-FEWEST_TERMS = 16
-"""Terms below which most of an instruction is zeros."""
+    mark: str
+    rows: int
+    """Rows of a tile of sums."""
+    row_tiles: int
+    """Tiles of sums along the rows: registers hold as many beside those of the operands."""
+    column_tiles: int
+    terms: int
+    """Terms of an iteration."""
+    fewest_terms: int
+    """Terms below which most of an instruction is zeros."""
+    called: str
+
+    def split(self, loop: ForOp, *, is_rows: bool) -> tuple[int, int]:
+        """Of the rows or the columns, those of a tile and those in registers."""
+        extent = largest_extent(loop) or COLUMNS
+        if not is_rows:
+            return COLUMNS, COLUMNS if extent <= COLUMNS else self.column_tiles * COLUMNS
+        if self.row_tiles > 1:
+            return self.rows, self.rows if extent <= self.rows else self.row_tiles * self.rows
+        even = -(-extent // -(-extent // self.rows))  # as many in each tile
+        return even, even
+
+
+COLUMNS = 16
+"""Columns of the sums of an instruction."""
+
+MATRIX_UNIT = Tiling(AMX, 16, 2, 2, 64, 16, "the matrix unit")
+VECTORS = Tiling(VNNI, 12, 1, 2, 16, 4, "the instructions for bytes")
 
 BLOCK_BYTES = 512 << 10
 """The rows of a block: they stay in the second-level cache while the columns pass. Processors with a matrix unit have
 2 MiB; what streams by has the rest."""
 
 
+_EACH_SHAPE = "dynamic=False compiles a program for each shape"
+
 Share = Callable[[ForOp, Steps], None]
 
 
-def widen_in_products(function: FuncOp, steps: Steps) -> None:
+def widen_in_products(function: FuncOp, steps: Steps, tiling: Tiling = MATRIX_UNIT) -> None:
     """Let the products of a function that are for the matrix unit read narrow elements, where these were made wider."""
     nests = [nest for nest in function.walk() if isinstance(nest, ForOp) and parent_loop(nest) is None]
     for nest in nests:
@@ -82,12 +110,13 @@ def widen_in_products(function: FuncOp, steps: Steps) -> None:
         if all(map(largest_extent, (product.row, product.column, product.term))):
             inline_casts(product, nests, _is_narrow, steps)
         elif widened_operands(product, nests, _is_narrow) is not None:
-            text = f'the product in the nest "{nest.label}" cannot use the matrix unit'
-            hint = "dynamic=False compiles a program for each shape"
-            remark(nest, f"{text}: its extents are known at run time only", hint=hint)
+            text = f'the product in the nest "{nest.label}" cannot use {tiling.called}'
+            remark(nest, f"{text}: its extents are known at run time only", hint=_EACH_SHAPE)
 
 
-def tile_for_matrix_unit(nest: ForOp, share: Share | None, steps: Steps) -> bool:
+def tile_for_matrix_unit(
+    nest: ForOp, share: Share | None, steps: Steps, tiling: Tiling = MATRIX_UNIT
+) -> bool:
     """Tile a product for the matrix unit, with the nests around it; False, and nothing changed, where it is none for it."""
     product = product_in(perfect_band(nest))
     if product is None or not _is_narrow_product(product):
@@ -95,15 +124,15 @@ def tile_for_matrix_unit(nest: ForOp, share: Share | None, steps: Steps) -> bool
     reason: NestorError | None = None
     for with_uses in (True, False) if neighbours_of(product).uses else (False,):
         try:
-            trial(_tiling(share, with_uses), nest)
+            trial(_run(share, with_uses, tiling), nest)
         except NestorError as refusal:
             reason = reason or refusal
             continue
-        MatrixUnitTiling(nest, share, with_uses, steps).run()
+        MatrixUnitTiling(nest, share, with_uses, steps, tiling).run()
         return True
     assert reason is not None
-    why = reason.diagnostic.message
-    remark(nest, f'the product in the nest "{nest.label}" cannot use the matrix unit: {why}')
+    text = f'the product in the nest "{nest.label}" cannot use {tiling.called}: {reason.diagnostic.message}'
+    remark(nest, text, hint=reason.diagnostic.hint)
     return False
 
 
@@ -125,8 +154,8 @@ def _is_narrow(cast: Cast) -> bool:
     return amx_form_of(cast.input.type) is not None
 
 
-def _tiling(share: Share | None, with_uses: bool) -> Callable[[ForOp], None]:
-    return lambda nest: MatrixUnitTiling(nest, share, with_uses, UNRECORDED).run()
+def _run(share: Share | None, with_uses: bool, tiling: Tiling) -> Callable[[ForOp], None]:
+    return lambda nest: MatrixUnitTiling(nest, share, with_uses, UNRECORDED, tiling).run()
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,8 +171,10 @@ class _Tiles:
 class MatrixUnitTiling:
     """The steps; any of them may be refused."""
 
-    def __init__(self, nest: ForOp, share: Share | None, with_uses: bool, steps: Steps):
-        self.share, self.steps = share, steps
+    def __init__(
+        self, nest: ForOp, share: Share | None, with_uses: bool, steps: Steps, tiling: Tiling = MATRIX_UNIT
+    ):
+        self.share, self.steps, self.tiling = share, steps, tiling
         product = product_in(perfect_band(nest))
         assert product is not None
         around = neighbours_of(product)
@@ -151,19 +182,20 @@ class MatrixUnitTiling:
         self.uses = list(around.uses) if with_uses else []
         self.result = product.result
         self.form = self._form()
-        self.rows, self.columns = (_tile(loop) for loop in (product.row, product.column))
+        self.tile_rows, self.rows = tiling.split(product.row, is_rows=True)
+        self.tile_columns, self.columns = tiling.split(product.column, is_rows=False)
 
     def _form(self) -> Form:
         load = next(op for op in self.product.outermost.walk() if isinstance(op, LoadOp))
         form = amx_form_of(load.result.type)
         if form is None:
-            raise fail(load, f"the matrix unit does not multiply {load.result.type}")
+            raise fail(load, f"{self.tiling.called} does not multiply {load.result.type}")
         extents = [
             largest_extent(loop) for loop in (self.product.row, self.product.column, self.product.term)
         ]
         if None in extents:
-            raise fail(self.product.outermost, "its extents are not known")
-        if (extents[2] or 0) < FEWEST_TERMS:
+            raise fail(self.product.outermost, "its extents are known at run time only", hint=_EACH_SHAPE)
+        if (extents[2] or 0) < self.tiling.fewest_terms:
             raise fail(self.product.outermost, "it has few terms")
         return form
 
@@ -178,7 +210,7 @@ class MatrixUnitTiling:
         ]
         row_tiles, row = self._split(product.row, self.rows)
         column_tiles, column = self._split(product.column, self.columns)
-        blocks, term = self._split(product.term, self.form.terms)
+        blocks, term = self._split(product.term, self.tiling.terms)
         steps.do(reorder, [*product.batch, row_tiles, column_tiles, blocks, row, column, term])
         copies = self._stage(row_tiles, row)
         tiles = _Tiles(row_tiles, column_tiles, row, column)
@@ -204,7 +236,7 @@ class MatrixUnitTiling:
         outer = self._block(tiles)
         for copy in copies:
             self._share_copy(*copy)
-        steps.do(annotate, blocks, mark=AMX)
+        steps.do(annotate, blocks, mark=self.tiling.mark)
         self._forget_sums()
         outermost = product.batch[0] if product.batch else outer
         if self.share is not None and why_not_parallel(outermost) is None:
@@ -241,7 +273,7 @@ class MatrixUnitTiling:
             steps.do(reorder, [tiles, element, blocks, term])
             outer, lanes = tiles, term
         elif of_rows:
-            some, element = steps.do(split, element, factor=TILE, tail="perfect")
+            some, element = steps.do(split, element, factor=self.tile_rows, tail="perfect")
             steps.do(reorder, [tiles, blocks, some, element, term])
             mark_unrolled(element, steps)
             outer, lanes = tiles, term
@@ -288,9 +320,10 @@ class MatrixUnitTiling:
         """The loops over tiles in registers, and in them those of an instruction."""
         steps, inner = self.steps, list[ForOp]()
         tiles: list[ForOp] = []
-        for loop, size in ((row, self.rows), (column, self.columns)):
-            if size > TILE:
-                outer, loop = steps.do(split, loop, factor=TILE, tail="perfect")
+        sizes = (row, self.rows, self.tile_rows), (column, self.columns, self.tile_columns)
+        for loop, size, tile in sizes:
+            if size > tile:
+                outer, loop = steps.do(split, loop, factor=tile, tail="perfect")
                 tiles.append(outer)
             inner.append(loop)
         groups, together = steps.do(split, term, factor=self.form.together, tail="perfect")
@@ -303,7 +336,7 @@ class MatrixUnitTiling:
         if count < min(columns, 4):
             steps.do(reorder, [tiles.column_tiles, tiles.row_tiles])
             return tiles.column_tiles
-        terms = largest_extent(self.product.term) or self.form.terms
+        terms = largest_extent(self.product.term) or self.tiling.terms
         most = max(1, BLOCK_BYTES // (self.rows * terms * self.form.bits // 8))
         blocks = -(-count // most)
         blocks += blocks % 2  # an even number: two threads do the same
@@ -318,8 +351,3 @@ class MatrixUnitTiling:
             isinstance(use.operation, LoadOp) for use in result.uses
         ):
             self.steps.do(eliminate_dead, scope=enclosing_function(result.owner))
-
-
-def _tile(loop: ForOp) -> int:
-    """Rows, or columns, of the sums in registers."""
-    return TILE if (largest_extent(loop) or TILE) <= TILE else TILES * TILE

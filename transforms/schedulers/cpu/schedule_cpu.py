@@ -151,6 +151,7 @@ class NestScheduleCpuPass(ModulePass):
     l3_kib: int | None = None
     non_temporal: bool | None = None
     amx: bool | None = None
+    vnni: bool | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = Machine(self._cpu(op))

@@ -13,6 +13,7 @@ import nestor as nt
 import numpy as np
 import pytest
 from nestor.analysis.nest.kernels.amx_tiles import AMX
+from nestor.analysis.nest.kernels.vnni_tiles import VNNI
 from nestor.dialects.parse import parse_module
 from nestor.dialects.registry import make_context
 from nestor.dialects.remarks import listening
@@ -27,6 +28,11 @@ pytestmark = pytest.mark.one_of(2)
 needs_the_unit = pytest.mark.skipif(
     not processor.may_use_tiles() or not cpu_of(None).amx,
     reason="no matrix unit (amx_int8 in /proc/cpuinfo) that this process may use, or NESTOR_MACHINE has none",
+)
+
+needs_vectors_of_bytes = pytest.mark.skipif(
+    not cpu_of(None).vnni,
+    reason="no instructions for products of bytes (avx512_vnni in /proc/cpuinfo), or NESTOR_MACHINE has none",
 )
 
 SHAPES = [(64, 64, 64), (33, 65, 70), (16, 20, 64), (5 * 8, 9, 129), (100, 33, 17)]
@@ -91,6 +97,38 @@ def test_the_interpreter_finds_a_product(shape, casts, by_rows):
         c[:] = -1
         run_nest(next(iter(module.ops)), [a, b, c], mode=mode)  # pyright: ignore[reportArgumentType]
         np.testing.assert_array_equal(c, a.astype(np.int32) @ (right.T if by_rows else right))
+
+
+@pytest.mark.parametrize(("shape", "casts", "by_rows"), CASES, ids=str)
+def test_vectors_of_bytes_mean_the_product(shape, casts, by_rows):
+    """So do the nests for instructions that add four products to a lane; of two operands without signs there are none."""
+    m, n, k = shape
+    module = parse_module(text(m, n, k, casts, by_rows))
+    NestScheduleCpuPass(vnni=True).apply(make_context(), module)
+    verify(module)
+    assert any(VNNI in op.attributes for op in module.walk()) == (casts != ("extui", "extui"))
+    a, b = numbers(0, (m, k), casts[0]), numbers(1, (n, k) if by_rows else (k, n), casts[1])
+    right = b.astype(np.int32)
+    for mode in ("program", "shuffled"):
+        c = np.full((m, n), -1, np.int32)
+        run_nest(next(iter(module.ops)), [a, b, c], mode=mode)  # pyright: ignore[reportArgumentType]
+        np.testing.assert_array_equal(c, a.astype(np.int32) @ (right.T if by_rows else right))
+
+
+@needs_vectors_of_bytes
+@pytest.mark.parametrize("shape", [*SHAPES, (1, 40, 50), (13, 16, 20), (256, 96, 300)], ids=str)
+@pytest.mark.parametrize("types", ["i1 i1", "u1 i1", "i1 u1", "u1 u1"])
+def test_machine_code_of_vectors_of_bytes(shape, types):
+    """Extreme bytes among them, and sums that wrap."""
+    m, n, k = shape
+    left, right = types.split()
+    a, b = numbers(3, (m, k), "extui").view(left), numbers(4, (k, n), "extui").view(right)
+    a[0], b[:, 0] = np.iinfo(left).min, np.iinfo(right).min
+    f = nt.jit(product, dynamic=False)
+    for x in (a, a[::-1], np.asfortranarray(a)):
+        np.testing.assert_array_equal(f(x, b), product(x, b))
+    is_used = VNNI in f.lower(a, b).as_text("nest") or AMX in f.lower(a, b).as_text("nest")
+    assert is_used or types == "u1 u1" or m == 1
 
 
 def test_a_product_that_is_none_for_the_unit_is_said():
