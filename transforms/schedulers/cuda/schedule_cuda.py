@@ -83,8 +83,8 @@ from ...nest.rewrite.trials import trial
 from ..patterns.tuples import has_tuples, lift_tuples
 from ..refusals import never_refused, optional, unless_refused
 from ..strategies import Strategy, first_of
-from .attention.schedule_chains import schedule_chains
 from .attention.schedule_attention import inline_masks, schedule_attention
+from .attention.schedule_chains import schedule_chains
 from .column_programs import schedule_column_programs
 from .column_sums import bind_columns
 from .contractions import schedule_contraction
