@@ -25,7 +25,8 @@ sums relative to their results are combined, part by part (long_columns.py).
 
 Products of matrices, reductions of other functions of two factors, convolutions and attention take the nests before and
 after them along: tiles of sums in registers (sum_tiles.py; with tensor cores cuda/tensor_cores.py). So do reductions over
-windows: pooling, and convolutions of separate channels (cuda/pooling.py).
+windows: pooling, and convolutions of separate channels (cuda/pooling.py). A factor that is computed of other products, as in
+the reverse of attention, is computed in the tiles that use it (cuda/attention/chains.py).
 
 For each nest, the first of these that the primitives find legal:
 
@@ -83,8 +84,8 @@ from ...nest.rewrite.trials import trial
 from ..patterns.tuples import has_tuples, lift_tuples
 from ..refusals import never_refused, optional, unless_refused
 from ..strategies import Strategy, first_of
-from .attention.schedule_chains import schedule_chains
 from .attention.schedule_attention import inline_masks, schedule_attention
+from .attention.schedule_chains import schedule_chains
 from .column_programs import schedule_column_programs
 from .column_sums import bind_columns
 from .contractions import schedule_contraction
