@@ -25,7 +25,8 @@ sums relative to their results are combined, part by part (long_columns.py).
 
 Products of matrices, reductions of other functions of two factors, convolutions and attention take the nests before and
 after them along: tiles of sums in registers (sum_tiles.py; with tensor cores cuda/tensor_cores.py). So do reductions over
-windows: pooling, and convolutions of separate channels (cuda/pooling.py).
+windows: pooling, and convolutions of separate channels (cuda/pooling.py). A factor that is computed of other products, as in
+the reverse of attention, is computed in the tiles that use it (cuda/attention/chains.py).
 
 For each nest, the first of these that the primitives find legal:
 
