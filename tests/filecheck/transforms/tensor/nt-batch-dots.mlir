@@ -1,5 +1,5 @@
 // Products of parts of one tensor become one product: in front of a loop, and in front of the first of those of a block.
-// RUN: opt-tool %s -p nt-batch-dots --split-input-file | filecheck %s
+// RUN: opt-tool %s -p 'nt-batch-dots{l2-kib=8192}' --split-input-file | filecheck %s
 // RUN: opt-tool %s -p 'nt-batch-dots{l2-kib=1}' --split-input-file | filecheck %s --check-prefix=SMALL
 
 // All steps of a recurrence multiply their input with the same matrix; what depends on the step before stays. With a cache that
