@@ -162,4 +162,4 @@ def _site(data: dict[str, Any]) -> Site:
 
 
 def _parameters(data: dict[str, Any] | None) -> Parameters | None:
-    return data and Parameters(tuple(data["scale"]), tuple(data["zero_point"]), data["dtype"], data["axis"])
+    return None if data is None else Parameters(tuple(data["scale"]), tuple(data["zero_point"]), data["dtype"], data["axis"])
