@@ -162,4 +162,6 @@ def _site(data: dict[str, Any]) -> Site:
 
 
 def _parameters(data: dict[str, Any] | None) -> Parameters | None:
-    return data and Parameters(tuple(data["scale"]), tuple(data["zero_point"]), data["dtype"], data["axis"])
+    if data is None:
+        return None
+    return Parameters(tuple(data["scale"]), tuple(data["zero_point"]), data["dtype"], data["axis"])
