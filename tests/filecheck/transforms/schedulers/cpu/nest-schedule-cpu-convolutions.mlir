@@ -5,7 +5,7 @@
 
 // Channels first: the sums of a tile have channels last, and are turned as they leave the registers.
 // CHECK-LABEL: func.func @first
-// CHECK:       %[[W:.*]] = nest.alloc "panel" : memref<2x3x3x16x32xf32>
+// CHECK:       %[[W:.*]] = nest.alloc "panel" : memref<2x16x3x3x32xf32>
 // CHECK:       nest.for "b.2_i.3.o" {{.*}} = 0 to 32 parallel
 // CHECK:           %[[P:.*]] = nest.alloc "p" : memref<1x16x16x58xf32>
 // CHECK:           nest.for "i.3.i" %[[I:.*]] = 0 to 14 {
@@ -19,7 +19,7 @@
 // CHECK:                       nest.for "j.1.i.at" %[[R:.*]] = 0 to 14 unrolled {
 // CHECK-NEXT:                    nest.for "k.1.i.at" %[[L:.*]] = 0 to 32 vectorized(32) {
 // CHECK-NEXT:                      nest.load %[[P]][0, %[[C]], %[[I]] + %[[U]], 14 * %[[J]] + %[[R]] + %[[V]]]
-// CHECK-NEXT:                      nest.load %[[W]][%[[K]], %[[U]], %[[V]], %[[C]], %[[L]]]
+// CHECK-NEXT:                      nest.load %[[W]][%[[K]], %[[C]], %[[U]], %[[V]], %[[L]]]
 // CHECK:                           nest.accumulate "t" add %{{.*}}, %[[T]][0, 0, %[[R]], %[[L]]]
 // CHECK:                 nest.for "k.3.i" %[[L:.*]] = 0 to 32 unrolled {
 // CHECK-NEXT:              nest.for "j.3.i" %[[R:.*]] = 0 to 14 vectorized(16) {
