@@ -230,3 +230,21 @@ def given(x, fill):
 def test_borders_of_other_constants():
     agrees(several, integers(5, 40))
     agrees(given, integers(5, 40), 3)
+
+
+def scaled(x, w, scale, bias):
+    return np.maximum(nn.conv2d(x, w, padding=1) * scale[:, None, None] + bias[:, None, None], 0)
+
+
+def test_a_scale_for_each_channel_is_part_of_the_tiles():
+    """With channels first, too, where it is the same for a row: the sums go to no memory but a tile's."""
+    x, w, scale, bias = (
+        integers(2, 4, 14, 28),
+        integers(16, 4, 3, 3, seed=1),
+        integers(16, seed=2),
+        integers(16, seed=3),
+    )
+    text = nt.jit(scaled, machine="x86-64-v4").lower(x, w, scale, bias).as_text("nest")
+    assert 'nest.alloc "result" : memref<1x1x14x16xf32>' in text
+    agrees(scaled, x, w, scale, bias)
+    agrees(scaled, x, w, scale, bias, dynamic=True)

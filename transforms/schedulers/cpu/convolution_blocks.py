@@ -26,11 +26,12 @@ from ....analysis.nest.values.trip_counts import largest_extent
 from ....dialects.nest import AllocOp, ForOp, LoadOp, StoreOp
 from ...nest.loops.normalise import remove_unit_loop, why_not_remove_unit_loop
 from ...nest.loops.reorder import reorder, why_not_reorder
+from ...nest.loops.sink import sink
 from ...nest.loops.split import why_not_split
 from ...nest.producers.compute_at import compute_at
 from ...nest.rewrite.steps import Steps
 from ..patterns.costs import arithmetic_in, bits_of, has_transcendental
-from ..patterns.sum_neighbours import borders_of, in_blocks, in_tiles, reading_band
+from ..patterns.sum_neighbours import borders_of, in_blocks, in_tiles, reading_band, reading_nest
 from ..patterns.tiles import axes_of, pattern_in
 
 if TYPE_CHECKING:
@@ -98,7 +99,9 @@ def _into_consumer(
     alloc = sum_.result.owner
     if not isinstance(alloc, AllocOp):
         return None
-    band = reading_band(enclosing_loops(sum_.sums)[0], alloc.memref)
+    nest = enclosing_loops(sum_.sums)[0]
+    _sink_loads(reading_nest(nest, alloc.memref), steps)
+    band = reading_band(nest, alloc.memref)
     if band is None:
         return None
     reads = [op for op in band[-1].walk() if isinstance(op, LoadOp) and op.memref is alloc.memref]
@@ -127,6 +130,18 @@ def _into_consumer(
         if loop not in kept and is_inside(loop, at) and why_not_remove_unit_loop(loop) is None:
             steps.do(remove_unit_loop, loop)
     return blocks, place
+
+
+def _sink_loads(reader: ForOp | None, steps: Steps) -> None:
+    """Load what is the same for a channel (a bias, a scale) for each element: the loops can be tiled then."""
+    loop = reader
+    while loop is not None and loop.kind == "serial":
+        *before, inner = loop.body.block.ops
+        if not isinstance(inner, ForOp):
+            return
+        if before and not (all(isinstance(op, LoadOp) for op in before) and steps.attempt(sink, loop)):
+            return
+        loop = inner
 
 
 def _first_loops(sum_: Convolution) -> list[ForOp]:

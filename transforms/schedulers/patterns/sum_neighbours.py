@@ -60,8 +60,8 @@ def initial_nest(sums: AccumulateOp, loops: Sequence[ForOp]) -> list[ForOp] | No
     return [loop for loop in found if loop] if None not in found and len(found) == len(around) else None
 
 
-def reading_band(nest: ForOp, buffer: SSAValue) -> list[ForOp] | None:
-    """The perfect nest of unmarked loops that is all that reads a buffer besides the nest that makes it."""
+def reading_nest(nest: ForOp, buffer: SSAValue) -> ForOp | None:
+    """The nest that is all that reads a buffer besides the nest that makes it."""
     block = nest.parent
     readers: list[Operation] = []
     for use in buffer.uses:
@@ -74,13 +74,19 @@ def reading_band(nest: ForOp, buffer: SSAValue) -> list[ForOp] | None:
             op = parent
         if isinstance(use.operation, LoadOp) and op is not nest and op not in readers:
             readers.append(op)
-    if len(readers) != 1 or not isinstance(readers[0], ForOp):
+    return readers[0] if len(readers) == 1 and isinstance(readers[0], ForOp) else None
+
+
+def reading_band(nest: ForOp, buffer: SSAValue) -> list[ForOp] | None:
+    """The perfect nest of unmarked loops that is all that reads a buffer besides the nest that makes it."""
+    reader = reading_nest(nest, buffer)
+    if reader is None:
         return None
-    band = perfect_band(readers[0])
+    band = perfect_band(reader)
     is_plain = all(loop.kind == "serial" and loop.step_value == 1 for loop in band)
     if (
         not is_plain
-        or len(loops_in(readers[0])) != len(band)
+        or len(loops_in(reader)) != len(band)
         or any(op.regions for op in band[-1].body.block.ops)
     ):
         return None
