@@ -166,7 +166,7 @@ def convolutions(x, kernels, scales):
 
 @pytest.mark.parametrize("constants", [(), ("kernels",)])
 def test_equal_convolutions_are_one_function_whatever_follows_them(constants):
-    """Nests that are equal once they are scheduled are compiled once: the first and the last are not as those between them."""
+    """Nests that are equal once they are scheduled are compiled once; the first and the last differ from those between."""
     rng = np.random.default_rng(0)
     kernels = [rng.standard_normal((16, n, 3, 3)).astype(np.float32) * 0.1 for n in (3, 16, 16, 16, 16)]
     scales = [rng.standard_normal(16).astype(np.float32) for _ in kernels]
