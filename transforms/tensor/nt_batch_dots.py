@@ -123,7 +123,7 @@ def make_whole(whole: Whole, before: Operation) -> tuple[SSAValue, int]:
     else:
         assert other is not None
         place = len(batch[0]) + len(free[0]) + sum(k < other.axis for k in free[1])
-    made = DotOp(*operands, (contract[0], contract[1]), (batch[0], batch[1]))
+    made = DotOp(operands[0], operands[1], (contract[0], contract[1]), (batch[0], batch[1]))
     made.attributes.update(dot.attributes)
     made.location = dot.location
     _insert_before(made, before)

@@ -416,10 +416,8 @@ class _Rewriter:
             moves = all(variables.issubset(o.indices.operands) for o in written)
             free = all(variables.isdisjoint((*loop.lower.operands, *loop.upper.operands)) for loop in band)
             if moves and free and None not in ranks:
-                permute(
-                    band,
-                    [loop for _, loop in sorted(zip(ranks, band, strict=True), key=lambda pair: pair[0])],
-                )  # pyright: ignore
+                places = {loop: rank for rank, loop in zip(ranks, band, strict=True) if rank is not None}
+                permute(band, sorted(band, key=places.__getitem__))
 
     def _rank_of(self, loop: ForOp) -> int | None:
         return self._ranks.get(self._group.classes.find((loop.iv, 0)))

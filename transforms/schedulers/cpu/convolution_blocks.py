@@ -136,9 +136,10 @@ def _sink_loads(reader: ForOp | None, steps: Steps) -> None:
     """Load what is the same for a channel (a bias, a scale) for each element: the loops can be tiled then."""
     loop = reader
     while loop is not None and loop.kind == "serial":
-        *before, inner = loop.body.block.ops
+        inner = loop.body.block.last_op
         if not isinstance(inner, ForOp):
             return
+        before = [op for op in loop.body.block.ops if op is not inner]
         if before and not (all(isinstance(op, LoadOp) for op in before) and steps.attempt(sink, loop)):
             return
         loop = inner

@@ -5,28 +5,28 @@
 // All steps of a recurrence multiply their input with the same matrix; what depends on the step before stays. With a cache that
 // has no room for the results nothing is joined.
 // CHECK-LABEL: func.func @steps
-// CHECK:         %[[D:.*]] = nt.dot %xs, %w contract [2] x [0] : tensor<50x32x64xf32>, tensor<64x512xf32> -> tensor<50x32x512xf32>
+// CHECK:         %[[D:.*]] = nt.dot %xs, %w contract [2] x [0] : tensor<50x8x64xf32>, tensor<64x512xf32> -> tensor<50x8x512xf32>
 // CHECK-NEXT:    scf.for %t
-// CHECK-NEXT:      %[[S:.*]] = nt.slice %[[D]][%t, 0, 0] strides [1, 1, 1] : tensor<50x32x512xf32> -> tensor<1x32x512xf32>
-// CHECK-NEXT:      %a = nt.reshape %[[S]] : tensor<1x32x512xf32> -> tensor<32x512xf32>
+// CHECK-NEXT:      %[[S:.*]] = nt.slice %[[D]][%t, 0, 0] strides [1, 1, 1] : tensor<50x8x512xf32> -> tensor<1x8x512xf32>
+// CHECK-NEXT:      %a = nt.reshape %[[S]] : tensor<1x8x512xf32> -> tensor<8x512xf32>
 // CHECK-NEXT:      %b = nt.dot %h_1, %u
 // CHECK-NEXT:      nt.add %a, %b
 // SMALL-LABEL: func.func @steps
 // SMALL:         scf.for
 // SMALL:           nt.dot %{{.*}}, %w
-func.func @steps(%xs: tensor<50x32x64xf32>, %h: tensor<32x512xf32>, %w: tensor<64x512xf32>, %u: tensor<512x512xf32>) -> tensor<32x512xf32> {
+func.func @steps(%xs: tensor<50x8x64xf32>, %h: tensor<8x512xf32>, %w: tensor<64x512xf32>, %u: tensor<512x512xf32>) -> tensor<8x512xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c50 = arith.constant 50 : index
-  %r = scf.for %t = %c0 to %c50 step %c1 iter_args(%h_1 = %h) -> (tensor<32x512xf32>) {
-    %0 = nt.slice %xs[%t, 0, 0] strides [1, 1, 1] : tensor<50x32x64xf32> -> tensor<1x32x64xf32>
-    %x = nt.reshape %0 : tensor<1x32x64xf32> -> tensor<32x64xf32>
-    %a = nt.dot %x, %w contract [1] x [0] : tensor<32x64xf32>, tensor<64x512xf32> -> tensor<32x512xf32>
-    %b = nt.dot %h_1, %u contract [1] x [0] : tensor<32x512xf32>, tensor<512x512xf32> -> tensor<32x512xf32>
-    %c = nt.add %a, %b : tensor<32x512xf32>
-    scf.yield %c : tensor<32x512xf32>
+  %r = scf.for %t = %c0 to %c50 step %c1 iter_args(%h_1 = %h) -> (tensor<8x512xf32>) {
+    %0 = nt.slice %xs[%t, 0, 0] strides [1, 1, 1] : tensor<50x8x64xf32> -> tensor<1x8x64xf32>
+    %x = nt.reshape %0 : tensor<1x8x64xf32> -> tensor<8x64xf32>
+    %a = nt.dot %x, %w contract [1] x [0] : tensor<8x64xf32>, tensor<64x512xf32> -> tensor<8x512xf32>
+    %b = nt.dot %h_1, %u contract [1] x [0] : tensor<8x512xf32>, tensor<512x512xf32> -> tensor<8x512xf32>
+    %c = nt.add %a, %b : tensor<8x512xf32>
+    scf.yield %c : tensor<8x512xf32>
   }
-  func.return %r : tensor<32x512xf32>
+  func.return %r : tensor<8x512xf32>
 }
 
 // -----
