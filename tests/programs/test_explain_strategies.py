@@ -31,8 +31,8 @@ def test_strategies_are_tried_in_order_until_one_applies():
     tried = rows(nt.jit(product, machine="x86-64-v4").explain(A, B, strategies=True))
     names = [name for name, _ in tried]
     last = names.index("tiles of a product")
-    assert names[last - 2 : last] == ["matrix unit", "few rows or columns"]
-    assert tried[last - 2][1] == "is for products of bytes, on a processor with a unit for them"
+    assert names[last - 3 : last] == ["matrix unit", "bytes in vectors", "few rows or columns"]
+    assert tried[last - 3][1] == "is for products of bytes, on a processor with a unit for them"
     assert tried[last - 1][1].endswith("a step is refused or would not pay")
     assert tried[last][1] == "applied"
 

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from onnx_judge import run_node
 
+pytestmark = pytest.mark.one_of(2)
+
 RNG = np.random.default_rng(6)
 DTYPES = [np.int8, np.uint8, np.int16, np.uint16]
 INTEGERS = pytest.mark.parametrize("dtype", DTYPES)
