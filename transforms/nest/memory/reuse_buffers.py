@@ -39,6 +39,7 @@ through views, and those that are computed from frozen arguments alone (nest-fre
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -96,8 +97,10 @@ def reuse_buffers(function: FuncOp, order: Order = "kept", within: Within = "fun
 
 def _of_windows(function: FuncOp) -> set[SSAValue]:
     """The buffers that sums over several loops fill, and those that they read: a schedule computes them block by block, next
-    to each other, which it could not if other nests wrote them as well."""
+    to each other, which it could not if other nests wrote them as well. None where several of them read the same, as a
+    forward and its reverse do: that is in memory as a whole, and memory of its own costs each of the others page faults."""
     found: set[SSAValue] = set()
+    readers: Counter[SSAValue] = Counter()
     for nest in function.body.block.ops:
         if not isinstance(nest, ForOp):
             continue
@@ -109,8 +112,9 @@ def _of_windows(function: FuncOp) -> set[SSAValue]:
             summed = [loop for loop in loops if loop.iv not in access.indices.operands]
             if len(loops) >= DEEP and len(summed) > 1 and access.indices.operands:
                 found.update(one.root for one in accesses if one.root is not None)
+                readers.update({one.root for one in accesses if one.root is not None and not one.writes})
                 break
-    return found
+    return found if all(count < 2 for count in readers.values()) else set()
 
 
 # ---- the life of a buffer ---------------------------------------------------------------------------

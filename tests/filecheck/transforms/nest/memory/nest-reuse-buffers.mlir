@@ -442,3 +442,118 @@ func.func @frozen(%x: memref<8xf32>, %w: memref<8xf32> {nest.frozen}, %y: memref
   }
   func.return
 }
+
+// -----
+
+// What sums over windows fill and read stays apart, so that it is computed block by block beside them ...
+// FREE-LABEL: @windows
+// FREE: nest.alloc "t"
+// FREE: nest.alloc "s"
+func.func @windows(%x: memref<10x10xf32>, %y: memref<6x6xf32> {nest.role = "out"}) {
+  %zero = arith.constant 0.0 : f32
+  %t = nest.alloc "t" : memref<8x8xf32>
+  nest.for "c0" %a = 0 to 8 {
+    nest.for "d0" %b = 0 to 8 {
+      nest.store "t" %zero, %t[%a, %b] : memref<8x8xf32>
+    }
+  }
+  nest.for "i0" %i = 0 to 8 {
+    nest.for "j0" %j = 0 to 8 {
+      nest.for "u0" %u = 0 to 3 {
+        nest.for "v0" %v = 0 to 3 {
+          %e = nest.load %x[%i + %u, %j + %v] : memref<10x10xf32>
+          nest.accumulate "t" add %e, %t[%i, %j] : memref<8x8xf32>
+        }
+      }
+    }
+  }
+  %s = nest.alloc "s" : memref<8x8xf32>
+  nest.for "a0" %a = 0 to 8 {
+    nest.for "b0" %b = 0 to 8 {
+      %e = nest.load %t[%a, %b] : memref<8x8xf32>
+      %f = arith.mulf %e, %e : f32
+      nest.store "s" %f, %s[%a, %b] : memref<8x8xf32>
+    }
+  }
+  nest.for "c1" %a = 0 to 6 {
+    nest.for "d1" %b = 0 to 6 {
+      nest.store "y" %zero, %y[%a, %b] : memref<6x6xf32>
+    }
+  }
+  nest.for "i1" %i = 0 to 6 {
+    nest.for "j1" %j = 0 to 6 {
+      nest.for "u1" %u = 0 to 3 {
+        nest.for "v1" %v = 0 to 3 {
+          %e = nest.load %s[%i + %u, %j + %v] : memref<8x8xf32>
+          nest.accumulate "y" add %e, %y[%i, %j] : memref<6x6xf32>
+        }
+      }
+    }
+  }
+  func.return
+}
+
+// -----
+
+// ... but where two of them read the same.
+// FREE-LABEL: @read_twice
+// FREE: nest.alloc "t"
+// FREE-NOT: nest.alloc
+func.func @read_twice(%x: memref<10x10xf32>, %y: memref<6x6xf32> {nest.role = "out"}, %z: memref<6x6xf32> {nest.role = "out"}) {
+  %zero = arith.constant 0.0 : f32
+  %t = nest.alloc "t" : memref<8x8xf32>
+  nest.for "c0" %a = 0 to 8 {
+    nest.for "d0" %b = 0 to 8 {
+      nest.store "t" %zero, %t[%a, %b] : memref<8x8xf32>
+    }
+  }
+  nest.for "i0" %i = 0 to 8 {
+    nest.for "j0" %j = 0 to 8 {
+      nest.for "u0" %u = 0 to 3 {
+        nest.for "v0" %v = 0 to 3 {
+          %e = nest.load %x[%i + %u, %j + %v] : memref<10x10xf32>
+          nest.accumulate "t" add %e, %t[%i, %j] : memref<8x8xf32>
+        }
+      }
+    }
+  }
+  %s = nest.alloc "s" : memref<8x8xf32>
+  nest.for "a0" %a = 0 to 8 {
+    nest.for "b0" %b = 0 to 8 {
+      %e = nest.load %t[%a, %b] : memref<8x8xf32>
+      %f = arith.mulf %e, %e : f32
+      nest.store "s" %f, %s[%a, %b] : memref<8x8xf32>
+    }
+  }
+  nest.for "c1" %a = 0 to 6 {
+    nest.for "d1" %b = 0 to 6 {
+      nest.store "y" %zero, %y[%a, %b] : memref<6x6xf32>
+    }
+  }
+  nest.for "i1" %i = 0 to 6 {
+    nest.for "j1" %j = 0 to 6 {
+      nest.for "u1" %u = 0 to 3 {
+        nest.for "v1" %v = 0 to 3 {
+          %e = nest.load %s[%i + %u, %j + %v] : memref<8x8xf32>
+          nest.accumulate "y" add %e, %y[%i, %j] : memref<6x6xf32>
+        }
+      }
+    }
+  }
+  nest.for "c2" %a = 0 to 6 {
+    nest.for "d2" %b = 0 to 6 {
+      nest.store "z" %zero, %z[%a, %b] : memref<6x6xf32>
+    }
+  }
+  nest.for "i2" %i = 0 to 6 {
+    nest.for "j2" %j = 0 to 6 {
+      nest.for "u2" %u = 0 to 3 {
+        nest.for "v2" %v = 0 to 3 {
+          %e = nest.load %s[%i + %u, %j + %v] : memref<8x8xf32>
+          nest.accumulate "z" add %e, %z[%i, %j] : memref<6x6xf32>
+        }
+      }
+    }
+  }
+  func.return
+}
