@@ -24,16 +24,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import MemRefType, UnitAttr
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from ...analysis.nest.kernels.amx_tiles import AMX, AmxTile, Factor, amx_tile, zeroed_by
-from ...analysis.nest.kernels.matrix_tiles import NoTile
-from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.ext import amx
 from ...dialects.nest import ForOp
-from ...dialects.nest.common import INDEX
+from .byte_tiles import annotated_tile, carried_sums
 
 if TYPE_CHECKING:
     from .convert import CpuBody
@@ -52,15 +49,7 @@ def is_zeroing(loop: ForOp) -> bool:
 
 def lower_amx_tile(body: CpuBody, loop: ForOp) -> None:
     """Lower an annotated loop."""
-    try:
-        tile = amx_tile(loop)
-    except NoTile as why:
-        raise fail(
-            loop,
-            f'the loop "{loop.label}" is annotated as tiles for the matrix unit, but is not:  {why.reason}',
-            notes=[(why.op, "here")],
-            error=LoweringError,
-        ) from None
+    tile = annotated_tile(loop, amx_tile, "tiles for the matrix unit")
     _Tile(body, loop, tile).lower()
 
 
@@ -80,7 +69,7 @@ class _Tile:
         places = [(m, n) for m in self.rows for n in self.columns]
         self.builder.location = self.tile.sums.location
         start = [self._start(m, n) for m, n in places]
-        for (m, n), total in zip(places, self._sums(start), strict=True):
+        for (m, n), total in zip(places, carried_sums(self.body, self.loop, start, self._step), strict=True):
             buffer, indices = self._place(self.tile.sums.memrefs[0], self.tile.sums.indices, m, n)
             self.builder.emit(amx.TileStoreOp.of(buffer, indices, total))
 
@@ -89,22 +78,6 @@ class _Tile:
             return self.builder.value(amx.TileZeroOp, (), self.sum_type)
         buffer, indices = self._place(self.tile.sums.memrefs[0], self.tile.sums.indices, m, n)
         return self.builder.emit(amx.TileLoadOp.of(buffer, indices, self.sum_type)).results[0]
-
-    def _sums(self, start: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        """The loop, which carries the tiles of sums."""
-        body, builder, loop = self.body, self.builder, self.loop
-        bounds = body.one_of(loop.lower, arith.MaxSIOp), body.one_of(loop.upper, arith.MinSIOp)
-        operands = (*bounds, builder.constant(loop.step_value), *start)
-        inside = Block(arg_types=(INDEX, *(self.sum_type for _ in start)))
-        body.define(loop.iv, inside.args[0])
-        if any(builder.is_nonnegative(form) for form in body.forms(loop.lower)):
-            builder.nonnegative.add(inside.args[0])
-        with builder.inside(inside):
-            builder.emit(scf.YieldOp.create(operands=self._step(inside.args[1:])))
-        builder.location = loop.location
-        results = [self.sum_type for _ in start]
-        op = scf.ForOp.create(operands=operands, result_types=results, regions=[Region(inside)])
-        return builder.emit(op).results
 
     def _step(self, totals: Sequence[SSAValue]) -> list[SSAValue]:
         """The sums with the terms of an iteration."""

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from xdsl.dialects import arith, scf, vector
+from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
@@ -35,16 +35,14 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import SSAValue
 
 from ...analysis.nest.kernels.amx_tiles import AmxTile, zeroed_by
-from ...analysis.nest.kernels.matrix_tiles import NoTile
 from ...analysis.nest.kernels.vnni_tiles import VNNI, VNNI_UNIT, vnni_tile
-from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.ext.arith import NO_OVERFLOW
 from ...dialects.ext.vnni import BYTES, SUMS, TOGETHER, DotOp
 from ...dialects.nest import ForOp
-from ...dialects.nest.common import INDEX
+from .byte_tiles import annotated_tile, carried_sums
 
 if TYPE_CHECKING:
     from .convert import CpuBody
@@ -66,15 +64,7 @@ def is_zeroing(loop: ForOp) -> bool:
 
 def lower_vnni_tile(body: CpuBody, loop: ForOp) -> None:
     """Lower an annotated loop."""
-    try:
-        tile = vnni_tile(loop)
-    except NoTile as why:
-        raise fail(
-            loop,
-            f'the loop "{loop.label}" is annotated as products of bytes in vectors, but is not:  {why.reason}',
-            notes=[(why.op, "here")],
-            error=LoweringError,
-        ) from None
+    tile = annotated_tile(loop, vnni_tile, "products of bytes in vectors")
     _Tile(body, loop, tile).lower()
 
 
@@ -95,7 +85,7 @@ class _Tile:
         builder.location = tile.sums.location
         start = [self._start(r, n) for r, n in places]
         beside = [self._splat(0, SUMS) for _ in self.columns] if self.is_signed else []
-        totals = self._sums([*start, *beside])
+        totals = carried_sums(self.body, self.loop, [*start, *beside], self._step)
         for k, (r, n) in enumerate(places):
             total = totals[k]
             if self.is_signed:
@@ -113,22 +103,6 @@ class _Tile:
             return self._splat(0, SUMS)
         buffer, indices = self._place(self.tile.sums.memrefs[0], self.tile.sums.indices, r, n)
         return self.builder.emit(vector.LoadOp(buffer, indices, SUMS)).results[0]
-
-    def _sums(self, start: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        """The loop, which carries the sums."""
-        body, builder, loop = self.body, self.builder, self.loop
-        bounds = body.one_of(loop.lower, arith.MaxSIOp), body.one_of(loop.upper, arith.MinSIOp)
-        operands = (*bounds, builder.constant(loop.step_value), *start)
-        inside = Block(arg_types=(INDEX, *(SUMS for _ in start)))
-        body.define(loop.iv, inside.args[0])
-        if any(builder.is_nonnegative(form) for form in body.forms(loop.lower)):
-            builder.nonnegative.add(inside.args[0])
-        with builder.inside(inside):
-            builder.emit(scf.YieldOp.create(operands=self._step(inside.args[1:])))
-        builder.location = loop.location
-        results = [SUMS for _ in start]
-        op = scf.ForOp.create(operands=operands, result_types=results, regions=[Region(inside)])
-        return builder.emit(op).results
 
     def _step(self, totals: Sequence[SSAValue]) -> list[SSAValue]:
         """The sums with the terms of an iteration."""

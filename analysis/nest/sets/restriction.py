@@ -712,9 +712,12 @@ class _Restrictor:
         return instances.intersect(with_value(instances, place, since))
 
     def _touch(self, touched: Touched, name: str, instances: isl.Set) -> None:
-        elements = instances.set_tuple_name(name).apply(self._flow.elements(name))
-        by = touched.setdefault(self._flow.buffer_of(name), {})
         op = self._flow.statements[name] if name in self._flow.statements else self._readers[name]
+        elements = instances.set_tuple_name(name).apply(self._flow.elements(name))
+        self._add_elements(touched, name, op, elements)
+
+    def _add_elements(self, touched: Touched, name: str, op: Operation, elements: isl.Set) -> None:
+        by = touched.setdefault(self._flow.buffer_of(name), {})
         by[op] = elements if op not in by else by[op].union(elements).coalesce()
 
     def _touch_where_loaded(self, touched: Touched, read: Read, limits: dict[Dim, Limits]) -> None:
@@ -726,9 +729,7 @@ class _Restrictor:
         for position, loop in enumerate(enclosing_loops(read.loads)):
             between = self._between(limits.get(loop, Limits()))
             instances = instances.intersect(with_value(instances, position, between))
-        by = touched.setdefault(self._flow.buffer_of(read.name), {})
-        elements = instances.apply(relation)
-        by[read.loads] = elements if read.loads not in by else by[read.loads].union(elements).coalesce()
+        self._add_elements(touched, read.name, read.loads, instances.apply(relation))
 
     def _set_windows(self, found: Restriction, touched: Touched) -> None:
         """The part of each buffer. Buffers that are reduced together have the same indices, and so the same part."""
