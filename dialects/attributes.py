@@ -36,6 +36,9 @@ EXTENTS = "nestor.extents"
 """Of a function: what is known of unknown extents, by the names of `nt.dims` and `nest.dims`: `[least, most, multiple]`,
 most -1 where there is none. The user declares it (`nt.dim`). Guarded at each call."""
 
+ONE_THREAD = "nestor.one_thread"
+"""Of a function: others run beside it, and its loops are not shared among threads (nest-schedule-cpu)."""
+
 NT_FASTMATH = "nt.fastmath"
 """Of a function: the flags that the user granted to floating-point operations, by name."""
 

@@ -115,6 +115,17 @@ def test_what_is_inside_is_computed_by_a_program_of_its_own(function, chunks, sm
     assert inner and inner <= ran and {one.any_box for one in recipes} <= ran | inner
 
 
+@pytest.mark.parametrize(("rows", "is_shared"), [(1000, True), (3000, True), (400, False)])
+def test_where_there_are_many_tasks_each_is_of_one_thread(rows, is_shared):
+    x = np.random.default_rng(6).standard_normal((3000, 300))
+    lazy = nt.jit(lambda x: x - x.mean(0))(da.from_array(x, chunks=(rows, 300)))
+    values = [getattr(task, "value", None) for task in dict(lazy.dask).values()]
+    programs = {value.any_box.program for value in values if isinstance(value, boxes.Recipe)}
+    assert programs
+    assert any(b"nestor_parallel" in program._code.code for program in programs) == is_shared
+    np.testing.assert_allclose(lazy.compute(), x - x.mean(0), rtol=1e-12, atol=1e-12)
+
+
 def number_of_blocks(function, array, chunks):
     return nt.jit(function)(da.from_array(array, chunks=chunks)).numblocks
 

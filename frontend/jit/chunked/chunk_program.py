@@ -27,6 +27,17 @@ class ChunkTarget(NamedTuple):
     memory: Memory = HOST
     is_large: bool = False
     """Whether arrays have so many elements that indices may need 64 bits."""
+    one_thread: bool = False
+    """Whether other programs run beside each one, so that it shares its loops with no other thread."""
+
+    def beside(self, count: int) -> ChunkTarget:
+        """The same for programs of a step of so many tasks. Which thread takes one is up to the scheduler; where there are
+        enough, rows are best read whole, in order. The number is fixed, for results must not depend on the machine."""
+        return self._replace(one_thread=self.one_thread or count >= MANY_TASKS)
+
+
+MANY_TASKS = 8
+"""Tasks of a step from which on each program has one thread."""
 
 
 MOST_KNOWN = 256
@@ -118,7 +129,10 @@ def chunk_program(
     module: ModuleOp, name: str, results: dict[int, np.dtype], target: ChunkTarget
 ) -> ChunkProgram:
     """Compile a module of one restricted function. Raises UnsupportedError where it calls Python, NumPy aside."""
+    from xdsl.dialects.builtin import UnitAttr
+
     from ....analysis.nest.loop_structure import functions
+    from ....dialects.attributes import ONE_THREAD
     from ....runtime.abi import MemrefForm, Packer
     from ..specialise.stages import build, lowered_copy, print_module
 
@@ -126,9 +140,11 @@ def chunk_program(
     if (known := _KNOWN.get(key)) is not None:
         return known
     module = lowered_copy(module, ("chunk-to-nest",), machine=target.machine)
+    function = next(one for one in functions(module) if one.sym_name.data == name)
+    if target.one_thread:
+        function.attributes[ONE_THREAD] = UnitAttr()
     kernel, engine = build(module, name, target.name, machine=target.machine)
     code = code_of(name, kernel, engine, target.name, is_large=target.is_large)
-    function = next(one for one in functions(module) if one.sym_name.data == name)
     forms = Packer.for_function(function).forms
     strides = [one.strides if isinstance(one, MemrefForm) else None for one in forms]
     made = ChunkProgram(name, code, strides, results, target.memory)

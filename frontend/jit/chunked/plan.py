@@ -14,6 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -737,13 +738,14 @@ class Planner:
     ) -> Step:
         """The step whose boxes are along cuts, of which each has the words of an array and an axis, or of a loop."""
         sources = [self._source_of(part, carries) for part in _parts_of(made[1])]
-        any_box = self._box_program(made, words, sources, makes, dtypes, carries)
+        target = self._target.beside(prod(len(one) - 1 for one in cuts))
+        any_box = self._box_program(made, words, sources, makes, dtypes, carries, target)
         inner, inside = None, tuple((one[0], one[-1]) for one in cuts)
         try:
             simpler = make_inner()
             ranges = self._inside(simpler[1], words, cuts)
             if ranges != list(inside) and all(low < high for low, high in ranges):
-                inner = self._box_program(simpler, words, sources, makes, dtypes, carries)
+                inner = self._box_program(simpler, words, sources, makes, dtypes, carries, target)
                 inside = tuple(ranges)
         except NestorError:
             inner = None
@@ -793,6 +795,7 @@ class Planner:
         makes: Sequence[Place],
         dtypes: Sequence[np.dtype],
         carries: Sequence[Place],
+        target: ChunkTarget,
     ) -> BoxProgram:
         module, restricted = made
         cut_of = {
@@ -820,7 +823,7 @@ class Planner:
             tuple(k for k, one in enumerate(sources) if one == self._source_of(part, carries))
             for part in parts
         )
-        program = chunk_program(module, self._name, results, self._target)
+        program = chunk_program(module, self._name, results, target)
         return BoxProgram(program, tuple(arguments), forms, takes)
 
     def _form(self, part: Part, cut_of: Mapping[Word, tuple[int, int]], source: Place) -> PartForm:

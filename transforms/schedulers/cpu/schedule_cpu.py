@@ -65,6 +65,7 @@ from xdsl.passes import ModulePass
 from ....analysis.machine import DEFAULT_CPU, Cpu, cpu
 from ....analysis.nest.loop_structure import functions, loops_in
 from ....analysis.nest.sets.dependence import Dependences
+from ....dialects.attributes import ONE_THREAD
 from ....dialects.diagnostic import fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp
 from ...nest.mapping.parallel import why_not_parallel
@@ -138,7 +139,8 @@ PLAIN = (Strategy("plain loop", "loops over independent statements alone", _sche
 @dataclass(frozen=True, eq=False)
 class NestScheduleCpuPass(ModulePass):
     """Vectorize and parallelize every nest for a `machine` of `analysis/machine.py`; the other options take the place of
-    fields of its description. `threads=1` makes no parallel loops, 2 lets long scans suit two of them."""
+    fields of its description. `threads=1`, or the attribute `nestor.one_thread` of a function, makes no parallel loops; 2
+    lets long scans suit two of them."""
 
     name = "nest-schedule-cpu"
 
@@ -154,9 +156,10 @@ class NestScheduleCpuPass(ModulePass):
     vnni: bool | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = Machine(self._cpu(op))
+        cpu = self._cpu(op)
         for function in functions(op):
-            schedule_nests(function, machine)
+            own = cpu._replace(threads=1) if ONE_THREAD in function.attributes else cpu
+            schedule_nests(function, Machine(own))
 
     def _cpu(self, op: ModuleOp) -> Cpu:
         """The description, with what the options say otherwise."""
