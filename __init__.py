@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from .frontend.jit.driver.nan_watch import debug_nans as debug_nans
     from .frontend.jit.driver.plain_calls import disable_jit as disable_jit
     from .frontend.jit.driver.schedule import schedule as schedule
+    from .frontend.jit.driver.strategies import strategies as strategies
     from .frontend.jit.driver.trace import trace as trace
     from .frontend.nn import random as random
     from .frontend.operations.own_calls import custom_call as custom_call
@@ -67,6 +68,7 @@ _PUBLIC = {
     "debug_nans": ".frontend.jit.driver.nan_watch",
     "load": ".frontend.jit.driver.load",
     "schedule": ".frontend.jit.driver.schedule",
+    "strategies": ".frontend.jit.driver.strategies",
     "grad": ".frontend.functional.derivatives",
     "value_and_grad": ".frontend.functional.derivatives",
     "jvp": ".frontend.functional.derivatives",

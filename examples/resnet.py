@@ -38,14 +38,16 @@ class ResNet(NamedTuple):
 def convolved(x: Array, layer: Layer, stride: int = 1) -> Array:
     """A convolution with a border that keeps the extents at a stride of 1, normalised."""
     y = nn.conv2d(x, layer.w, stride=stride, padding=layer.w.shape[2] // 2)
-    return nn.batch_norm(y, layer.mean, layer.var, layer.weight, layer.bias)
+    normalised: Array = nn.batch_norm(y, layer.mean, layer.var, layer.weight, layer.bias)
+    return normalised
 
 
 def block(x: Array, layers: tuple[Layer, ...]) -> Array:
     """Two layers, and what they are added to."""
     stride = 1 if len(layers) == 2 else 2
     y = convolved(nn.relu(convolved(x, layers[0], stride)), layers[1])
-    return nn.relu(y + (x if len(layers) == 2 else convolved(x, layers[2], stride)))
+    added: Array = nn.relu(y + (x if len(layers) == 2 else convolved(x, layers[2], stride)))
+    return added
 
 
 def classify(net: ResNet, x: Array) -> Array:
@@ -54,14 +56,20 @@ def classify(net: ResNet, x: Array) -> Array:
     x = nn.max_pool(x, (3, 3), 2, 1)
     for layers in net.blocks:
         x = block(x, layers)
-    return np.mean(x, axis=(2, 3)) @ net.w + net.bias
+    scores: Array = np.mean(x, axis=(2, 3)) @ net.w + net.bias
+    return scores
 
 
-def make(rng: np.random.Generator, widths=WIDTHS, classes: int = 1000, dtype: type = np.float32) -> ResNet:
+def make(
+    rng: np.random.Generator,
+    widths: tuple[int, ...] = WIDTHS,
+    classes: int = 1000,
+    dtype: type[np.floating] = np.float32,
+) -> ResNet:
     """Random weights, as large as keep the numbers of all layers alike; nobody may write them."""
 
-    def frozen(array) -> Array:
-        array = np.asarray(array, dtype)
+    def frozen(numbers: NDArray[np.float64]) -> Array:
+        array: Array = np.asarray(numbers, dtype)
         array.setflags(write=False)
         return array
 
@@ -71,7 +79,8 @@ def make(rng: np.random.Generator, widths=WIDTHS, classes: int = 1000, dtype: ty
         weight, bias = rng.uniform(0.8, 1.2, outputs), rng.standard_normal(outputs) / 8
         return Layer(*map(frozen, (w, mean, var, weight, bias)))
 
-    stem, inputs, blocks = layer(3, widths[0], 7), widths[0], []
+    stem, inputs = layer(3, widths[0], 7), widths[0]
+    blocks: list[tuple[Layer, ...]] = []
     for outputs in widths:
         first = (layer(inputs, outputs, 3), layer(outputs, outputs, 3))
         blocks.append(first if inputs == outputs else (*first, layer(inputs, outputs, 1)))
@@ -81,12 +90,14 @@ def make(rng: np.random.Generator, widths=WIDTHS, classes: int = 1000, dtype: ty
     return ResNet(stem, tuple(blocks), w, frozen(rng.standard_normal(classes) / 8))
 
 
-def wide(net):
+def wide(net: ResNet) -> ResNet:
     """The same weights in float64."""
-    if isinstance(net, np.ndarray):
-        return net.astype(np.float64)
-    parts = [wide(part) for part in net]
-    return type(net)(*parts) if hasattr(net, "_fields") else tuple(parts)
+
+    def layer(one: Layer) -> Layer:
+        return Layer(*(array.astype(np.float64) for array in one))
+
+    blocks = tuple(tuple(layer(one) for one in layers) for layers in net.blocks)
+    return ResNet(layer(net.stem), blocks, net.w.astype(np.float64), net.bias.astype(np.float64))
 
 
 def channels_last(x: Array) -> Array:

@@ -4,6 +4,7 @@ import re
 
 import nestor as nt
 import numpy as np
+import pytest
 
 A = np.ones((300, 200), np.float32)
 B = np.ones((200, 310), np.float32)
@@ -47,6 +48,43 @@ def test_strategies_of_a_gpu():
     assert tried["tiles of a product"] == "applied"
     elementwise = rows(nt.jit(scaled, target="cuda-sim").explain(A, strategies=True))
     assert elementwise[-2:] == [("elementwise vectors", "applied"), ("independent loops", "applied")]
+
+
+def test_what_takes_several_nests_of_a_function_is_named():
+    def normalised(x):
+        return (x - x.mean(0)) / x.std(0)
+
+    x = np.ones((4000, 900))
+    tried = dict(rows(nt.jit(normalised, machine="x86-64-v4").explain(x, strategies=True)))
+    assert tried["parts of relative sums"] == "applied"
+    assert tried["pairs of rows"].startswith("is for sums over all pairs of rows")
+
+    def attention(q, k, v):
+        return nt.nn.attention(q, k, v)
+
+    q = np.ones((64, 32), np.float16)
+    tried = dict(rows(nt.jit(attention, target="cuda-sim").explain(q, q, q, strategies=True)))
+    assert tried["attention by tensor cores"] == "applied"
+    assert tried["attention"] != "applied"
+
+
+@pytest.mark.parametrize("target", ["cpu", "cuda"])
+def test_strategies_are_listed_by_target(target):
+    found = nt.strategies(target)
+    names = [row.name for row in found]
+    assert len(set(names)) == len(names)
+    for row in found:
+        assert f"  {row.name}: for {row.takes}" in str(found)
+    f, name = (product, "tiles of a product") if target == "cpu" else (scaled, "elementwise vectors")
+    arguments = (A, B) if target == "cpu" else (A,)
+    heard = rows(nt.jit(f, target=target.replace("cuda", "cuda-sim")).explain(*arguments, strategies=True))
+    assert {one for one, _ in heard} <= set(names) and (name, "applied") in heard
+
+
+def test_other_targets_have_no_automatic_schedule():
+    with pytest.raises(nt.UnsupportedError, match="the target 'tpu'") as refused:
+        nt.strategies("tpu")
+    assert "targets: cpu, cuda" in str(refused.value)
 
 
 def test_nothing_is_said_of_strategies_unless_asked():

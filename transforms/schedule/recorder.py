@@ -100,6 +100,7 @@ class Recorder(Steps):
         row = ROW_OF[primitive.__name__]
         handles = [self._handle(one) for target in targets for one in _listed(target)]
         returned = primitive(*targets, **options)
+        self.done += 1
         self._record(row, handles, options, returned)
         return returned
 

@@ -6,8 +6,10 @@
     )
     if first_of(PRODUCTS, "i", nest): ...
 
-A strategy's module has its recogniser and its application; the two targets have their rows where nests are dispatched
-(cpu/dispatch.py, cuda/schedule_cuda.py). `watching` hears which rows were tried, for `explain(strategies=True)`.
+A strategy's module has its recogniser and its application. Rows for a whole function, of which each takes several nests
+together, are all done, in their order (`each_of`; whole_functions.py of each target); of those for a nest one takes it
+(`first_of`; cpu/dispatch.py, cuda/schedule_cuda.py).
+`watching` hears which rows were tried, for `explain(strategies=True)`.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ...dialects.diagnostic import NestorError
+from ..nest.rewrite.steps import Steps
 from .refusals import unless_refused
 
 
@@ -32,8 +35,8 @@ class Strategy(NamedTuple):
     name: str
     takes: str
     """What nests it is for."""
-    apply: Callable[[Any], bool]
-    """Schedules the nest; False where a step is refused, or would not pay."""
+    apply: Callable[[Any], Any]
+    """Schedules the nest; False where a step is refused, or would not pay. Of a whole function: does what it can."""
     recognise: Callable[[Any], Any] = _always
     """Whether the nest is what the strategy is for, as far as that is known without trying."""
 
@@ -66,20 +69,41 @@ def watching(listener: Callable[[Tried], None]) -> Iterator[None]:
 
 def first_of(rows: Sequence[Strategy], label: str, nest: Any) -> Strategy | None:
     """Apply the first row that takes a nest, and say which one it was; None, and nothing changed, where none does."""
-    watcher = _watcher.get()
     for row in rows:
-        outcome = unless_refused(partial(_outcome, row, nest), partial(_refused, row))
-        if watcher is not None:
-            watcher(Tried(label, row, outcome))
-        if outcome is APPLIED:
+        if _tried(row, label, partial(_outcome, row, nest)) is APPLIED:
             return row
     return None
+
+
+def each_of(rows: Sequence[Strategy], label: str, whole: Any, steps: Steps) -> None:
+    """Apply all rows to a function, in their order. A row is applied where it did a step."""
+    for row in rows:
+        _tried(row, label, partial(_outcome_of_steps, row, whole, steps))
+
+
+def _tried(row: Strategy, label: str, action: Callable[[], str]) -> str:
+    outcome = unless_refused(action, partial(_refused, row))
+    if (watcher := _watcher.get()) is not None:
+        watcher(Tried(label, row, outcome))
+    return outcome
 
 
 def _outcome(row: Strategy, nest: Any) -> str:
     if not row.recognise(nest):
         return f"is for {row.takes}"
-    return APPLIED if row.apply(nest) else f"is for {row.takes}: a step is refused or would not pay"
+    return APPLIED if row.apply(nest) else _not_done(row)
+
+
+def _outcome_of_steps(row: Strategy, whole: Any, steps: Steps) -> str:
+    if not row.recognise(whole):
+        return f"is for {row.takes}"
+    done = steps.done
+    row.apply(whole)
+    return APPLIED if steps.done > done else _not_done(row)
+
+
+def _not_done(row: Strategy) -> str:
+    return f"is for {row.takes}: a step is refused or would not pay"
 
 
 def _refused(row: Strategy, refusal: NestorError) -> str:

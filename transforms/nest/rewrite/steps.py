@@ -12,9 +12,14 @@ from ....dialects.diagnostic import NestorError
 class Steps:
     """Does each step and keeps no record; `transforms/schedule/recorder.py` has the one that does."""
 
+    done = 0
+    """How many steps were done."""
+
     def do(self, primitive: Callable[..., Any], *targets: Any, **options: Any) -> Any:
         """Call a primitive: what it refuses, it refuses."""
-        return primitive(*targets, **options)
+        result = primitive(*targets, **options)
+        self.done += 1
+        return result
 
     def attempt(self, primitive: Callable[..., Any], *targets: Any, **options: Any) -> Any:
         """Call a primitive that may refuse: what it gives, or None and nothing changed.

@@ -9,10 +9,8 @@ Each strategy that is more than a few lines has a module of its own, `cpu_*.py`;
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.func import FuncOp
@@ -21,18 +19,15 @@ from ....analysis.nest.buffers import buffer_name, buffers_in
 from ....analysis.nest.loop_structure import (
     enclosing_function,
     loops_in,
-    perfect_band,
     sole_inner_loop,
     trip_count,
 )
-from ....analysis.nest.sets.access_patterns import INVARIANT, SCATTERED, SEVERAL, UNIT, access_patterns
+from ....analysis.nest.sets.access_patterns import SCATTERED, SEVERAL, UNIT, access_patterns
 from ....analysis.nest.sets.dependence import Dependences
 from ....analysis.nest.sets.integer_sets import is_never_negative
 from ....analysis.nest.values.trip_counts import largest_extent
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import AccumulateOp, ForOp
-from ...nest.loops.flatten import flatten, why_not_contiguous
-from ...nest.loops.normalise import remove_unit_loop, why_not_remove_unit_loop
 from ...nest.loops.reorder import reorder, why_not_reorder
 from ...nest.loops.split import split, why_not_split
 from ...nest.mapping.parallel import why_not_parallel
@@ -41,7 +36,6 @@ from ...nest.memory.expand_buffer import expand_buffer
 from ...nest.rewrite.steps import Steps
 from ...nest.rewrite.trials import trial
 from ..patterns.costs import machine_lanes
-from ..patterns.tiles import pattern_in, sum_in
 from ..refusals import optional, unless_refused
 from ..strategies import Strategy, first_of
 from .kept_rows import keep_row
@@ -65,136 +59,13 @@ from .vectors import (
 )
 
 if TYPE_CHECKING:
-    from ..patterns.convolutions import Convolution
-    from ..patterns.windows import Windows
-    from .batch_slices import Sliced
+    pass
 
 FEW = 4
 """Up to this many iterations are too few to share among threads when an inner loop can be shared instead."""
 
 TILE = 32
 """Iterations of both loops of a tile: this many cache lines of each buffer stay in the first-level cache."""
-
-
-def schedule_sums_of_products(function: FuncOp, machine: Machine) -> None:
-    """Convolutions, products, and the matrices that they make and use. A program without any does not import how."""
-    from .batch_slices import slices_in
-    from .joined_axes import join_axes
-    from .matrix_stacks import join_stacks
-    from .pairs import pairs_in, tile_pairs
-
-    steps, threads = machine.steps, share if machine.cpu.threads != 1 else None
-    optional(lambda: _remove_unit_loops(function, steps))
-    optional(lambda: join_axes(function, steps))
-    if machine.cpu.amx or machine.cpu.vnni:
-        from .matrix_tiles import MATRIX_UNIT, VECTORS, widen_in_products
-
-        tiling = MATRIX_UNIT if machine.cpu.amx else VECTORS
-        optional(lambda: widen_in_products(function, steps, tiling))
-    for nest in list(outermost_loops(function)):
-        if nest.parent is not None:
-            joined = unless_refused(partial(_join_terms, nest, steps), lambda _, nest=nest: nest)
-            first_of(SUMS, nest.label, Sums(joined, machine))
-    for pairs in list(pairs_in(function)):
-        optional(partial(tile_pairs, pairs, machine.cpu, threads, steps))
-    for sliced in slices_in(function, machine.cpu):
-        optional(partial(_schedule_slices, sliced, machine))
-    optional(lambda: join_stacks(function, steps))
-    optional(lambda: schedule_products(function, machine))
-
-
-def _schedule_slices(sliced: Sliced, machine: Machine) -> None:
-    from .batch_slices import do_slices
-
-    schedule_nest(do_slices(sliced, machine.cpu, machine.steps), machine, machine.cpu.threads != 1)
-
-
-def _remove_unit_loops(function: FuncOp, steps: Steps) -> None:
-    """Loops of one iteration around sums hide what these are: a row times a matrix is not a product of matrices."""
-    for nest in list(outermost_loops(function)):
-        if not any(isinstance(op, AccumulateOp) for op in nest.walk()):
-            continue
-        loops = loops_in(nest)
-        units = [loop for loop in loops if largest_extent(loop) == 1 and loop.kind == "serial"]
-        for loop in units if len(units) < len(loops) else units[1:]:
-            if why_not_remove_unit_loop(loop) is None:
-                steps.do(remove_unit_loop, loop)
-
-
-def _join_terms(nest: ForOp, steps: Steps) -> ForOp:
-    """A sum over axes that are one in memory, of both factors, is a product: `x[n, t, i] * y[n, t, j]` over n and t."""
-    band = perfect_band(nest)
-    found = sum_in(band) if len(band) > 3 else None
-    if found is None:
-        return nest
-    _, sums = found
-    terms = [loop for loop in band if pattern_in(sums, sums.memrefs[0], loop) == INVARIANT]
-    pairs = list(pairwise(terms))
-    if not pairs or any(why_not_contiguous(outer, inner) is not None for outer, inner in pairs):
-        return nest
-    is_outermost, joined = terms[0] is nest, terms[0]
-    for term in terms[1:]:
-        if why_not_contiguous(joined, term) is not None:
-            break
-        joined = steps.do(flatten, joined, term)
-    return joined if is_outermost else nest
-
-
-@dataclass(eq=False)
-class Sums:
-    """A nest that may be a sum over several loops."""
-
-    nest: ForOp
-    machine: Machine
-
-    @cached_property
-    def convolution(self) -> Convolution | None:
-        from ..patterns.convolutions import convolution_in
-
-        return convolution_in(self.nest)
-
-    @cached_property
-    def windows(self) -> Windows | None:
-        from ..patterns.windows import windows_in
-
-        return None if self.convolution is not None else windows_in(self.nest)
-
-
-def _tile_convolution(sums: Sums) -> bool:
-    from .convolutions import tile_convolution
-
-    machine = sums.machine
-
-    def before(nest: ForOp) -> None:
-        schedule_nest(nest, machine, for_threads=machine.cpu.threads != 1)
-
-    assert sums.convolution is not None
-    return tile_convolution(sums.convolution, machine.cpu, *_sharing(machine), before, machine.steps)
-
-
-def _tile_windows(sums: Sums) -> bool:
-    from .windows import tile_windows
-
-    assert sums.windows is not None
-    return tile_windows(sums.windows, sums.machine.cpu, *_sharing(sums.machine), sums.machine.steps)
-
-
-SUMS = (
-    Strategy(
-        "convolution", "sums over several loops", _tile_convolution, lambda sums: sums.convolution is not None
-    ),
-    Strategy("windows", "reductions over windows", _tile_windows, lambda sums: sums.windows is not None),
-)
-"""What takes a nest of sums with the nests around it, before these are scheduled."""
-
-
-def _sharing(machine: Machine) -> tuple[Callable[[ForOp, Steps], None] | None, Callable[[ForOp], None]]:
-    """What gives a loop to threads, and what schedules a nest beside tiles."""
-
-    def rest(beside: ForOp) -> None:
-        schedule_nest(beside, machine, for_threads=False)
-
-    return share if machine.cpu.threads != 1 else None, rest
 
 
 @dataclass(eq=False)
@@ -411,19 +282,7 @@ def _schedule_parts(loop: ForOp, machine: Machine) -> bool:
     return True
 
 
-def schedule_products(function: FuncOp, machine: Machine) -> None:
-    """Tile the products of a function, with the nests around them."""
-    from .skinny_products import sink_vector
-
-    for nest in list(outermost_loops(function)):
-        if nest.parent is not None:
-            optional(partial(sink_vector, nest, machine.steps))
-            product = Nest(perfect_band(nest), machine, machine.cpu.threads != 1, in_parts=True)
-            if _sums_in_innermost(product):
-                first_of(PRODUCTS, nest.label, product)
-
-
-def _sums_in_innermost(nest: Nest) -> bool:
+def sums_in_innermost(nest: Nest) -> bool:
     return any(isinstance(op, AccumulateOp) for op in nest.band[-1].body.block.ops)
 
 
@@ -502,7 +361,7 @@ NESTS = (
         "product",
         "sums of products",
         lambda nest: first_of(PRODUCTS, nest.loop.label, nest) is not None,
-        _sums_in_innermost,
+        sums_in_innermost,
     ),
     Strategy(
         "parts of a reduction",

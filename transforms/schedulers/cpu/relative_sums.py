@@ -56,7 +56,10 @@ def _reads_big(nest: ForOp, cpu: Cpu) -> bool:
 
 
 def _parts_of(band: list[ForOp], cpu: Cpu) -> int | None:
-    """The number of even parts whose size is nearest to what is wanted; None where there is none that pays."""
+    """The number of parts whose size is nearest to what is wanted; None where there is none that pays.
+
+    Even parts, or rows of which the last part may have fewer: stretches of one row would be as many loops of unknown
+    length."""
     extents = [largest_extent(loop) or 0 for loop in band]
     update = band[-1].body.block.last_op
     assert isinstance(update, AccumulateOp)
@@ -69,4 +72,9 @@ def _parts_of(band: list[ForOp], cpu: Cpu) -> int | None:
     elements = prod(n for n, loop in zip(extents, band, strict=True) if loop.iv in within)
     wanted = size // (cpu.l2_bytes // PART_SHARE)
     least, most = max(2, wanted // 4), min(4 * wanted, extents[0], work // (elements * FEWEST_TERMS))
-    return nearest_divisor(extents[0], wanted, least, most)
+    if least > most:
+        return None
+    even = nearest_divisor(extents[0], wanted, least, most)
+    if even is not None or len(band) == 1:
+        return even
+    return -(-extents[0] // -(-extents[0] // min(wanted, most)))

@@ -69,9 +69,8 @@ from ....dialects.attributes import ONE_THREAD
 from ....dialects.diagnostic import fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp
 from ...nest.mapping.parallel import why_not_parallel
-from ..patterns.tuples import has_tuples, lift_tuples
 from ..refusals import never_refused, optional
-from ..strategies import Strategy, first_of
+from ..strategies import Strategy, each_of, first_of
 from .vectors import DEFAULT, Machine, joined_neighbours, outermost_loops, schedule_innermost
 
 
@@ -83,24 +82,15 @@ def schedule_nests(function: FuncOp, machine: Machine = DEFAULT) -> None:
 def _schedule_nests(function: FuncOp, machine: Machine) -> None:
     nests = list(outermost_loops(function))
     if any(isinstance(op, AccumulateOp | AllocOp) for op in function.walk()):
-        from .dispatch import schedule_sums_of_products
         from .reductions import in_turn
-        from .streams import has_big_arrays
+        from .whole_functions import schedule_whole
 
-        if has_tuples(function):
-            optional(partial(lift_tuples, function, machine.steps, machine.cpu.l2_bytes))
-        optional(partial(schedule_sums_of_products, function, machine))
-        if has_big_arrays(function, machine.cpu):
-            from .relative_sums import do_relative_sums_in_parts
-
-            optional(partial(do_relative_sums_in_parts, function, machine.cpu, machine.steps))
+        schedule_whole(function, machine)
         nests = in_turn(outermost_loops(function))
     for nest in nests:
         optional(partial(schedule, nest, machine))
     if sum(loop.kind == "parallel" for loop in outermost_loops(function)) > 1:
-        from .sweeps import turn_back
-
-        optional(partial(turn_back, function, machine.cpu, machine.steps))
+        each_of(SWEEPS, function.sym_name.data, (function, machine), machine.steps)
 
 
 def schedule(nest: ForOp, machine: Machine = DEFAULT) -> None:
@@ -131,6 +121,16 @@ def _plain(band: list[ForOp]) -> Dependences | None:
     dependences = Dependences(loop)
     return dependences if why_not_parallel(loop, dependences) is None else None
 
+
+def _turn_back(whole: tuple[FuncOp, Machine]) -> None:
+    from .sweeps import turn_back
+
+    function, machine = whole
+    turn_back(function, machine.cpu, machine.steps)
+
+
+SWEEPS = (Strategy("sweeps turned back", "nests that pass over the same big arrays", _turn_back),)
+"""Done last, to what threads share."""
 
 PLAIN = (Strategy("plain loop", "loops over independent statements alone", _schedule_plain),)
 """Tried first: a program of such nests does not import the other rows, which are in dispatch.py."""

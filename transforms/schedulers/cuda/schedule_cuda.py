@@ -81,15 +81,9 @@ from ...nest.mapping.bind import bind
 from ...nest.mapping.parallel import why_not_independent
 from ...nest.rewrite.steps import UNRECORDED, Steps
 from ...nest.rewrite.trials import trial
-from ..patterns.tuples import has_tuples, lift_tuples
 from ..refusals import never_refused, optional, unless_refused
 from ..strategies import Strategy, first_of
-from .attention.schedule_attention import inline_masks, schedule_attention
-from .attention.schedule_chains import schedule_chains
-from .column_programs import schedule_column_programs
 from .column_sums import bind_columns
-from .contractions import schedule_contraction
-from .convolutions import schedule_convolution
 from .few_threads import remark_few_threads
 from .grid import (
     FEW,
@@ -109,22 +103,16 @@ from .grid import (
     why_not_bind,
     why_not_guarded,
 )
-from .kernels import segment
-from .long_columns import schedule_long_columns
 from .long_rows import share_long_rows
 from .long_sums import share_long_sums
-from .matrix_convolutions import schedule_matrix_convolution
-from .padded_images import inline_padded_images
 from .pointwise import bind_pointwise
-from .pooling import schedule_windows
-from .products import schedule_product
 from .reductions import bind_whole_reduction
 from .row_programs import schedule_rows
 from .scans import bind_scans, share_column_scans, share_long_row_scans, share_long_scan
-from .tensor_cores import schedule_matrix_product, schedule_tensor_cores
 from .transposes import bind_transposed
 from .updates import share_updates
 from .wavefronts import share_diagonals
+from .whole_functions import Whole, schedule_whole
 
 DEFAULT = gpu()
 
@@ -145,23 +133,7 @@ def schedule_function(
 
 
 def _schedule_function(function: FuncOp, block: int, steps: Steps, gpu: Gpu) -> None:
-    if has_tuples(function):
-        optional(lambda: lift_tuples(function, steps))
-    optional(lambda: inline_masks(function, steps))
-    # both of its products, or all, are those of tensor cores
-    optional(lambda: schedule_attention(function, gpu, steps, narrow=True))
-    optional(lambda: schedule_chains(function, gpu, steps, narrow=True))
-    optional(lambda: schedule_tensor_cores(function, gpu, steps))
-    optional(lambda: schedule_attention(function, gpu, steps, narrow=False))
-    optional(lambda: schedule_chains(function, gpu, steps, narrow=False))
-    optional(lambda: segment(function, steps))
-    for nest in list(units(function.body.block)):
-        if nest.parent is None or not isinstance(nest, ForOp) or is_scheduled(nest):
-            continue
-        first_of(SUMS, nest.label, Nest(nest, block, gpu, steps))
-    optional(lambda: inline_padded_images(function, steps))
-    optional(lambda: schedule_long_columns(function, gpu, steps))
-    optional(lambda: schedule_column_programs(function, gpu, steps))
+    schedule_whole(Whole(function, gpu, steps))
     for nest in in_turn(units(function.body.block)):
         if nest.parent is not None:
             optional(partial(schedule, nest, block, steps, gpu))
@@ -472,36 +444,6 @@ def _bind(loops: list[ForOp], axes: list[str], steps: Steps) -> None:
 
 
 # ---- the rows ---------------------------------------------------------------------------------------
-
-SUMS = (
-    Strategy(
-        "tensor cores",
-        "products of what tensor cores multiply",
-        lambda nest: schedule_matrix_product(nest.nest, nest.gpu, nest.steps),
-    ),
-    Strategy(
-        "contraction by tensor cores",
-        "sums over several loops of what tensor cores multiply",
-        lambda nest: schedule_matrix_convolution(nest.nest, nest.gpu, nest.steps),
-    ),
-    Strategy(
-        "tiles of a product",
-        "products of matrices, and reductions of other functions of two factors",
-        lambda nest: schedule_product(nest.nest, nest.gpu, nest.steps),
-    ),
-    Strategy(
-        "convolution",
-        "sums over several loops",
-        lambda nest: schedule_convolution(nest.nest, nest.gpu, nest.steps),
-    ),
-    Strategy("windows", "reductions over windows", lambda nest: schedule_windows(nest.nest, nest.steps)),
-    Strategy(
-        "contraction by threads",
-        "other sums of products over several loops",
-        lambda nest: schedule_contraction(nest.nest, nest.gpu, nest.steps),
-    ),
-)
-"""What takes a nest of sums with the nests around it, before these are bound."""
 
 INDEPENDENT = (
     Strategy(

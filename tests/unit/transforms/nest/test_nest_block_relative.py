@@ -257,6 +257,22 @@ def test_moments_of_big_arrays_have_the_same_bits_for_any_number_of_threads():
     np.testing.assert_allclose(results[0][1], x.astype("f8").var(0), rtol=5e-4)
 
 
+@pytest.mark.parametrize("shape", [(9973, 96), (40009, 24), (1_000_003,)])
+def test_rows_of_big_arrays_need_no_even_parts(shape):
+    """Of rows, whose number is prime here, the last part has fewer; stretches of one row are read twice then."""
+
+    @nt.jit
+    def variances(x):
+        return np.mean(x, axis=0), np.var(x, axis=0)
+
+    x = 1e4 + np.random.default_rng(0).standard_normal(shape)
+    results = bits_of(variances, x)
+    assert ("schedule.block_relative" in str(variances.lower(x).schedule())) == (len(shape) == 2)
+    np.testing.assert_array_equal(results[0], results[1])
+    np.testing.assert_array_equal(results[0], results[2])
+    np.testing.assert_allclose(results[0][1], x.var(0), rtol=1e-9)
+
+
 def test_third_moments_of_big_arrays_read_them_once():
     @nt.jit
     def skew(x):
