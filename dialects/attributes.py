@@ -89,6 +89,9 @@ dictionary of texts by target. nest-schedule-own applies them."""
 
 # ---- names in locations (set by the frontend) ---------------------------------------------------------
 
+STRATEGIES = "nestor.strategies"
+"""Of a module: the texts of the user's strategies (`nt.jit(strategies=...)`), which nest-apply-strategies does."""
+
 SCHEDULED_OP = "nt.op"
 """With the name and number of a call of an operation that has a schedule: the operation is part of its decomposition."""
 

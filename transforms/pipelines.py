@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from ..dialects.attributes import OWN_SCHEDULES, STRATEGIES
+
 _OPERATIONS = (
     "nt-batch",
     "nt-fuse-quantised",
@@ -68,6 +70,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
     "cpu-to-scf": (
         "to-parts",
         "nest-schedule-own",
+        "nest-apply-strategies",
         "nest-schedule-cpu",
         "nest-freeze",
         "nest-outline-repeated{nests=2 scheduled=true}",
@@ -119,6 +122,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
     "cuda": (
         "cuda-to-parts",
         "nest-schedule-own{target=cuda}",
+        "nest-apply-strategies",
         "nest-schedule-cuda",
         "nest-freeze",
         "nest-fold-combiners",
@@ -134,6 +138,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
     "cuda-small": (
         "cuda-to-parts",
         "nest-schedule-own{target=cuda}",
+        "nest-apply-strategies",
         "nest-schedule-cuda",
         "nest-freeze",
         "nest-fold-combiners",
@@ -151,8 +156,9 @@ PIPELINES: dict[str, tuple[str, ...]] = {
 OUTLINING = ("nest-outline-repeated", "nest-share-scratch")
 """The passes for what is repeated. A schedule of the user's speaks of the whole program: with it, they do not run."""
 
-OWN = "nest-schedule-own"
-"""The pass for schedules of operations. A schedule of the user's for the whole program takes its place, too."""
+OWN = {"nest-schedule-own": OWN_SCHEDULES, "nest-apply-strategies": STRATEGIES}
+"""The passes for schedules of operations and for the user's strategies, and what a module has for them. A schedule of the
+user's for the whole program takes their place, too."""
 
 AUTOMATIC = ("nest-schedule-cpu", "nest-schedule-cuda")
 """The passes that decide how loops run; a schedule of the user's takes their place."""

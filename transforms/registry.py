@@ -52,6 +52,7 @@ PASSES: dict[str, str] = {
     "nest-sink-checks": "transforms.nest.cleanup.sink_checks:NestSinkChecksPass",
     "nest-forward-scalars": "transforms.nest.cleanup.forward_scalars:NestForwardScalarsPass",
     "nest-schedule-own": "transforms.schedule.own_schedules:NestScheduleOwnPass",
+    "nest-apply-strategies": "transforms.schedule.apply_strategies:NestApplyStrategiesPass",
     "nest-schedule-cpu": "transforms.schedulers.cpu.schedule_cpu:NestScheduleCpuPass",
     "nest-schedule-cuda": "transforms.schedulers.cuda.schedule_cuda:NestScheduleCudaPass",
     "apply-schedule": "transforms.schedule.apply_schedule:ApplySchedulePass",

@@ -68,12 +68,16 @@ class SequenceOp(IRDLOperation):
 
     Its steps run in order on the function `@f` (on the functions of the module when none is named). Parameters are
     integers that options name as `@T`; who applies the schedule may give other values.
+
+    `schedule.sequence @mine takes "product" { %i = schedule.match loops role "row" ... }` is a strategy: its steps are for
+    each nest that is what it takes (nest-apply-strategies), and its loops and buffers have roles there.
     """
 
     name = "schedule.sequence"
 
     sym_name = prop_def(SymbolNameConstraint())
     function = opt_prop_def(FlatSymbolRefAttrConstr)
+    takes = opt_prop_def(StringAttr)
     params = opt_prop_def(DictionaryAttr)
     body = region_def("single_block")
 
@@ -85,12 +89,14 @@ class SequenceOp(IRDLOperation):
         function: str | None = None,
         params: dict[str, int] | None = None,
         body: Region | None = None,
+        takes: str | None = None,
     ):
         values: dict[str, Attribute] = {k: IntegerAttr(v, i64) for k, v in (params or {}).items()}
         super().__init__(
             properties={
                 "sym_name": StringAttr(name),
                 "function": SymbolRefAttr(function) if function is not None else None,
+                "takes": StringAttr(takes) if takes is not None else None,
                 "params": DictionaryAttr(values) if values else None,
             },
             regions=[Region(Block()) if body is None else body],
@@ -109,6 +115,8 @@ class SequenceOp(IRDLOperation):
         self.properties["params"] = DictionaryAttr({**values, name: IntegerAttr(value, i64)})
 
     def verify_(self) -> None:
+        if self.takes is not None and self.function is not None:
+            raise VerifyException(f"{self.name}: is for a function, or for nests that it takes, not for both")
         if self.params is not None:
             for name, value in self.params.data.items():
                 if not isinstance(value, IntegerAttr):
@@ -116,6 +124,8 @@ class SequenceOp(IRDLOperation):
         for op in self.body.block.ops:
             if not isinstance(op, MatchOp | PrimitiveOp):
                 raise VerifyException(f"{self.name}: {op.name} is not a step of a schedule")
+            if self.takes is None and isinstance(op, MatchOp) and op.is_by_role:
+                raise VerifyException(f"{self.name}: has no roles; they are those of what it takes")
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -123,6 +133,9 @@ class SequenceOp(IRDLOperation):
         if self.function is not None:
             printer.print_string(" for ")
             printer.print_symbol_name(self.function.string_value())
+        if self.takes is not None:
+            printer.print_string(" takes ")
+            printer.print_string_literal(self.takes.data)
         if self.params is not None:
             printer.print_string(" params {")
             printer.print_string(", ".join(f"{name} = {value}" for name, value in self.parameters.items()))
@@ -135,6 +148,7 @@ class SequenceOp(IRDLOperation):
     def parse(cls, parser: Parser) -> Self:
         name = parser.parse_symbol_name().data
         function = parser.parse_symbol_name().data if parser.parse_optional_keyword("for") else None
+        takes = parser.parse_str_literal() if parser.parse_optional_keyword("takes") else None
         params = {}
         if parser.parse_optional_keyword("params"):
             params = dict(
@@ -144,7 +158,7 @@ class SequenceOp(IRDLOperation):
         body = parser.parse_region()
         if not body.blocks:
             body.add_block(Block())
-        op = cls(name, function, params, body)
+        op = cls(name, function, params, body, takes)
         if attributes is not None:
             op.attributes.update(attributes.data)
         return op
@@ -156,9 +170,12 @@ def _parameter(parser: Parser) -> tuple[str, int]:
     return name, parser.parse_integer()
 
 
-PATTERNS = ("containing", "contiguous", "reducing")
+ROLE = "role"
+"""How loops and buffers are matched by what they are in a nest that a strategy takes."""
+
+PATTERNS = ("containing", "contiguous", "reducing", ROLE)
 """How loops are matched other than by name: directly containing an operation; along which a buffer is contiguous; that
-carry a reduction."""
+carry a reduction; of a role."""
 
 MATCHED = {"loops": LOOP, "statements": STATEMENT, "buffers": BUFFER}
 """What can be matched, and the kind of the handles."""
@@ -169,8 +186,9 @@ class MatchOp(IRDLOperation):
     """Handles of what is there: `%i, %j = schedule.match loops ["i", "j"]`, one handle a name.
 
     Also `statements ["y"]` by label and `buffers ["x"]` by name. `%k = schedule.match loops containing "nest.accumulate"`,
-    `loops contiguous "x"` and `loops reducing "s"` match by what is in them: one handle of all that match. What
-    must be there and is not is an error, unless the match is `optional`.
+    `loops contiguous "x"` and `loops reducing "s"` match by what is in them: one handle of all that match; `loops role
+    "row"` and `buffers role "result"` by what they are in the nest that a strategy takes. What must be there and is not is
+    an error, unless the match is `optional`.
     """
 
     name = "schedule.match"
@@ -194,6 +212,10 @@ class MatchOp(IRDLOperation):
         )
 
     @property
+    def is_by_role(self) -> bool:
+        return self.pattern is not None and self.pattern.data == ROLE
+
+    @property
     def wanted(self) -> list[str]:
         """The names as strings."""
         return [name.data for name in self.names]
@@ -205,10 +227,11 @@ class MatchOp(IRDLOperation):
             )
         if not self.names.data:
             raise VerifyException(f"{self.name}: says no name")
-        if self.pattern is not None and (self.pattern.data not in PATTERNS or self.kind.data != "loops"):
+        known = {"loops": PATTERNS, "buffers": (ROLE,)}.get(self.kind.data, ())
+        if self.pattern is not None and self.pattern.data not in known:
             raise VerifyException(
                 f"{self.name}: unknown pattern '{self.pattern.data}' of {self.kind.data}; "
-                f"loops can be matched by {', '.join(PATTERNS)}"
+                f"loops can be matched by {', '.join(PATTERNS)}, buffers by {ROLE}"
             )
         expected = 1 if self.pattern is not None else len(self.names)
         handle = HANDLE_TYPES[MATCHED[self.kind.data]]

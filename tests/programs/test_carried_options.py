@@ -26,6 +26,11 @@ def row(x, w=None, power=2):
     return y**power
 
 
+MINE = """schedule.sequence @mine takes "loops" {
+  %i = schedule.match loops role "outer"
+  schedule.parallel %i
+}"""
+
 OPTIONS = {
     "nothing": {},
     "target": {"target": "interp"},
@@ -46,6 +51,7 @@ OPTIONS = {
     "fallback": {"fallback": "numpy"},
     "autocast": {"autocast": "bf16"},
     "quantise": {"quantise": "dynamic"},
+    "strategies": {"strategies": MINE},
     "several": {"dynamic": {"x": {0: PROMISE}}, "profile": True, "hot_sizes": True, "static_argnums": (2,)},
 }
 """One value or more of each option."""
@@ -64,7 +70,7 @@ def said(options):
     for name, value in options.items():
         if name == "static_argnums":
             made["static_argnames"] = ("power",)
-        elif name in ("static_argnames", "constants"):
+        elif name in ("static_argnames", "constants", "strategies"):
             made[name] = (value,) if isinstance(value, str) else tuple(value)
         elif name != "fallback":
             made[name] = value

@@ -27,6 +27,7 @@ PAGES = {
     "dask": (8, ""),
     "precision": (2, ""),
     "layouts": (3, ""),
+    "strategies": (2, "tiles of a product"),
     "quantisation": (4, "['uint8', 'uint8']"),
 }
 """By the page: how many snippets it has at least, and what they print."""

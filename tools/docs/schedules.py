@@ -51,6 +51,8 @@ handle stands for, and to none when there is none: a remainder that another shap
 **Matching.** `schedule.match loops ["i"]`, `statements ["y"]`, `buffers ["x"]` by name; `loops containing
 "nest.accumulate"`, `loops contiguous "x"` (every access to the buffer goes to the next element), `loops reducing
 "s"`. What is not there is an error, unless the match says `optional`. Of several buffers called `y` the second is `y[1]`.
+In a strategy, which is for nests of a kind (`schedule.sequence @s takes "product"`, [strategies](strategies.md)),
+`loops role "row"` and `buffers role "result"` say what they are there.
 
 **Parameters** are integers that the schedule names (`params {T = 16}`, used as `@T`) and whoever replays it may
 change: `-p 'apply-schedule{file=rows.mlir params="T=8"}'`.

@@ -58,6 +58,8 @@ class State:
         self.functions = list(functions)
         self.parameters = parameters
         self.payloads: dict[SSAValue, list[Payload]] = {}
+        self.roles: dict[str, list[Payload]] = {}
+        """What the loops and buffers of the nest are that a strategy takes."""
         self.steps = 0
         self._gone: dict[Payload, str] = {}
         self._renamed: dict[str, str] = {}
@@ -163,6 +165,9 @@ class State:
     # ---- matching -----------------------------------------------------------------------------------
 
     def _match(self, op: MatchOp) -> None:
+        if op.is_by_role:
+            self._match_role(op)
+            return
         if op.pattern is not None:
             found = match_pattern(self.loops(), op.pattern.data, op.wanted[0])
             if not found and op.optional is None:
@@ -172,6 +177,15 @@ class State:
             return
         for name, result in zip(op.wanted, op.results, strict=True):
             self.payloads[result] = self.find(op.kind.data, name, op, op.optional is not None)
+
+    def _match_role(self, op: MatchOp) -> None:
+        (name,), wants_loops = op.wanted, op.kind.data == "loops"
+        found = [one for one in self.roles.get(name, ()) if isinstance(one, ForOp) == wants_loops]
+        if not found and op.optional is None:
+            known = ", ".join(self.roles) or "none"
+            raise fail(op, f'no {op.kind.data} have the role "{name}"', hint=f"roles here: {known}")
+        self.payloads[op.results[0]] = found
+        self.name_handles(op)
 
     def find(self, kind: str, name: str, at: Operation | None, optional: bool = False) -> list[Payload]:
         """The loops, statements or buffers of a name; an error unless there is exactly one (or some statements)."""

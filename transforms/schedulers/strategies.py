@@ -83,9 +83,14 @@ def each_of(rows: Sequence[Strategy], label: str, whole: Any, steps: Steps) -> N
 
 def _tried(row: Strategy, label: str, action: Callable[[], str]) -> str:
     outcome = unless_refused(action, partial(_refused, row))
+    heard(label, row, outcome)
+    return outcome
+
+
+def heard(label: str, row: Strategy, outcome: str) -> None:
+    """Tell who watches what came of a row."""
     if (watcher := _watcher.get()) is not None:
         watcher(Tried(label, row, outcome))
-    return outcome
 
 
 def _outcome(row: Strategy, nest: Any) -> str:

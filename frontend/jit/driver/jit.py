@@ -64,6 +64,8 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
         does it for the calls of a block.
     quantise: a calibration (`nt.quant.calibrate`) or "dynamic" computes matrix products and convolutions of float32 with
         integers of 8 bits, summed in 32; types of arguments and results stay float32 (docs/quantisation.md).
+    strategies: files (or texts) of schedules for nests, which are tried before the strategies of the automatic schedule
+        (docs/strategies.md).
     hot_sizes: True gives extents that come often a program of their own, which a thread compiles.
 
     Raises DTypeError for what is no function, and for options that there are not. A call raises what Python would,

@@ -70,6 +70,8 @@ from .native_pause import may_be_native
 from .plain_calls import is_plain, plain_call
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ...interface.calibrations import Calibration
     from ...interface.program_parts import Program
     from ..explain.explanation import Explanation
@@ -122,11 +124,12 @@ class JitFunction(Specialiser, CallArguments, Pickled):
         hot_sizes: bool = False,
         autocast: str | None = None,
         quantise: str | Calibration | None = None,
+        strategies: str | Path | Iterable[str | Path] = (),
     ):
         function = function.function if isinstance(function, JitFunction) else plain_function(function)
         functools.update_wrapper(self, function)
         super().__init__(
-            function, target, dynamic, fastmath, strict, boundscheck, machine, autocast, quantise
+            function, target, dynamic, fastmath, strict, boundscheck, machine, autocast, quantise, strategies
         )
         mode = fallback_mode(fallback, strict, target)
         name = getattr(function, "__name__", "the function")
@@ -411,6 +414,7 @@ class JitFunction(Specialiser, CallArguments, Pickled):
             "hot_sizes": self._profiles is not None and self._profiles.counts_sizes,
             "autocast": self.autocast,
             "quantise": self.quantise,
+            "strategies": self.strategies,
         }
         known = JitFunction.__init__.__kwdefaults__ or {}
         return {name: value for name, value in given.items() if value != known[name]}
@@ -440,6 +444,7 @@ class JitFunction(Specialiser, CallArguments, Pickled):
             "hot_sizes": profiles is not None and profiles.counts_sizes,
             "autocast": self.autocast,
             "quantise": self.quantise,
+            "strategies": self.strategies,
         }
 
     def for_target(self, target: str) -> JitFunction:

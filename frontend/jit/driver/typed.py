@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
     from typing import Any, Literal, ParamSpec, Protocol, TypedDict, TypeVar, overload
 
     from ...interface.calibrations import Calibration
@@ -63,3 +64,4 @@ if TYPE_CHECKING:
         hot_sizes: bool
         autocast: Literal["bf16", "f16"] | None
         quantise: Literal["dynamic"] | Calibration | None
+        strategies: str | Path | Iterable[str | Path]

@@ -354,7 +354,14 @@ def _schedule_remarks(module: ModuleOp, machine: str | None) -> list[str]:
     heard: list[str] = []
     with listening(lambda said: heard.extend(said.render().splitlines())):
         lowered_copy(
-            module, ("cuda-to-parts", "nest-schedule-own{target=cuda}", "nest-schedule-cuda"), machine=machine
+            module,
+            (
+                "cuda-to-parts",
+                "nest-schedule-own{target=cuda}",
+                "nest-apply-strategies",
+                "nest-schedule-cuda",
+            ),
+            machine=machine,
         )
     return list(dict.fromkeys(heard))
 
@@ -370,9 +377,9 @@ def _strategies(module: ModuleOp, target: str, machine: str | None) -> list[str]
         return ["  none: the interpreter runs nests as they are written"]
     tried: list[Tried] = []
     pipeline = (
-        ("cuda-to-parts", "nest-schedule-own{target=cuda}", "nest-schedule-cuda")
+        ("cuda-to-parts", "nest-schedule-own{target=cuda}", "nest-apply-strategies", "nest-schedule-cuda")
         if target != "cpu"
-        else ("to-parts", "nest-schedule-own", "nest-schedule-cpu")
+        else ("to-parts", "nest-schedule-own", "nest-apply-strategies", "nest-schedule-cpu")
     )
     left_out: list[str] = []
 

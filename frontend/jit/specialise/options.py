@@ -138,3 +138,33 @@ def fastmath_flags(fastmath: bool | str | Iterable[str] | None) -> tuple[str, ..
     if unknown:
         raise DTypeError(f"unknown fastmath flag {unknown[0]!r}", hint=f"flags: {', '.join(known)}")
     return tuple(flag for flag in known if flag in names)
+
+
+def strategy_texts(strategies: Any) -> tuple[str, ...]:
+    """The option `strategies`, as texts: of files, or given as they are. Raises DTypeError, FileError for what cannot
+    be read, and the diagnostics of texts that are no strategies."""
+    from pathlib import Path
+
+    from ....dialects.diagnostic import FileError
+    from ....transforms.schedule.apply_strategies import strategies_in
+
+    given = list(strategies) if isinstance(strategies, list | tuple) else [strategies]
+    found: list[str] = []
+    for one in given:
+        if not isinstance(one, str | Path):
+            hint = "paths of files, or texts with a schedule.sequence that takes nests"
+            raise DTypeError(f"strategies={one!r}", hint=hint)
+        text, name = str(one), "<strategies>"
+        if "schedule.sequence" not in text:
+            name = text
+            try:
+                text = Path(one).read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError) as error:
+                reason = getattr(error, "strerror", None) or "it is not text"
+                raise FileError(
+                    f"cannot read the strategies '{one}': {reason}",
+                    hint="a text with a schedule.sequence is taken as it is; docs/strategies.md has some",
+                ) from None
+        strategies_in(text, name)
+        found.append(text)
+    return tuple(found)

@@ -14,7 +14,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakValueDictionary
 
-from ....dialects.attributes import NT_AUTOCAST, NT_FASTMATH, NT_QUANTISE
+from ....dialects.attributes import NT_AUTOCAST, NT_FASTMATH, NT_QUANTISE, STRATEGIES
 from ....dialects.diagnostic import Diagnostic, NestorError
 from ....lowering.abi.error_codes import RAISE
 from ....runtime import disk_cache
@@ -47,6 +47,7 @@ from .options import (
     machine_name,
     names_a_machine,
     quantise_mode,
+    strategy_texts,
     strict_mode,
 )
 from .profiles import Fixed, Profiles
@@ -117,6 +118,7 @@ class Specialiser(fast_call.NativeCallable):
         machine: str | None = None,
         autocast: str | None = None,
         quantise: str | Calibration | None = None,
+        strategies: Any = (),
     ):
         self.function = function
         self.target = target
@@ -128,6 +130,7 @@ class Specialiser(fast_call.NativeCallable):
         self.fastmath = fastmath_flags(fastmath)
         self.autocast = autocast_type(autocast)
         self.quantise = quantise_mode(quantise)
+        self.strategies = strategy_texts(strategies) if strategies else ()
         self.machine = machine
         if names_a_machine(machine):
             with COMPILING:  # it imports a module that another thread may be importing during a fork
@@ -465,6 +468,8 @@ class Specialiser(fast_call.NativeCallable):
             self.machine,
             self._writes(),
         )
+        if self.strategies:
+            options += (self.strategies,)
         if self.target != "cpu":
             options += (self.target,)
         if self._axes is not None:
@@ -646,6 +651,8 @@ class Specialiser(fast_call.NativeCallable):
                     )
                 program.remarks += said
                 _grant(program.module, self.fastmath, self.autocast, self.quantise)
+                if self.strategies:
+                    _give_strategies(program.module, self.strategies)
                 return program, *((types, values) if outside is None else (outside.types, outside.values))
             except Respecialise as request:
                 self._log.note("compile", _more_text(request, pattern))
@@ -777,6 +784,13 @@ def be_strict(remarks: Sequence[Diagnostic], also_slow: bool) -> None:
         hint=first.hint or "leave `strict` out where this may be so",
         notes=[*first.notes, *others],
     )
+
+
+def _give_strategies(module: Any, texts: tuple[str, ...]) -> None:
+    """Note the user's strategies on a module."""
+    from xdsl.dialects.builtin import ArrayAttr, StringAttr
+
+    module.attributes[STRATEGIES] = ArrayAttr([StringAttr(text) for text in texts])
 
 
 def _grant(

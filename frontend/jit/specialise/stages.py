@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from io import StringIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ....dialects.attributes import NT_MUTATED, NT_WRITES_ARG, OWN_SCHEDULES, ROLE, SITES
+from ....dialects.attributes import NT_MUTATED, NT_WRITES_ARG, ROLE, SITES
 from ...interface.errors import UnsupportedError
 from ...values.exceptions import registered
 from ..call.cpu_kernel import CpuKernel, FrozenDescription
@@ -38,7 +38,7 @@ BRANCHES: ContextVar[Counts | Ways | None] = ContextVar("BRANCHES", default=None
 LEVELS: dict[str, tuple[str, ...]] = {
     "nt": (),
     "nt-fused": ("to-fusions",),
-    "nest": ("to-parts", "nest-schedule-own", "nest-schedule-cpu", "nest-freeze"),
+    "nest": ("to-parts", "nest-schedule-own", "nest-apply-strategies", "nest-schedule-cpu", "nest-freeze"),
     "scf": ("cpu-to-scf",),
     "llvm": ("cpu",),
     "llvm-ir": ("cpu",),
@@ -78,9 +78,9 @@ def passes_of(
         name, options = name_and_options(text)
         if name in IDLE_WITHOUT and not any(op.name in IDLE_WITHOUT[name] for op in module.walk()):
             continue
-        if schedule is not None and name in (*OUTLINING, OWN):
+        if schedule is not None and name in (*OUTLINING, *OWN):
             continue
-        if name == OWN and OWN_SCHEDULES not in module.attributes:
+        if name in OWN and OWN[name] not in module.attributes:
             continue
         progress.at(name)
         if schedule is not None and name in AUTOMATIC:

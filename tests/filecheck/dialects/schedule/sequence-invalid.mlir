@@ -25,14 +25,14 @@ schedule.sequence @kind {
 // -----
 
 schedule.sequence @pattern {
-  // expected-error @below {{unknown pattern 'around': one of containing, contiguous, reducing}}
+  // expected-error @below {{unknown pattern 'around': one of containing, contiguous, reducing, role}}
   %i = schedule.match loops around "x"
 }
 
 // -----
 
 schedule.sequence @pattern_kind {
-  // expected-error @below {{unknown pattern 'contiguous' of buffers; loops can be matched by containing, contiguous, reducing}}
+  // expected-error @below {{unknown pattern 'contiguous' of buffers; loops can be matched by containing, contiguous, reducing, role, buffers by role}}
   %i = schedule.match buffers contiguous "x"
 }
 
@@ -130,4 +130,18 @@ schedule.sequence @results {
   %i = schedule.match loops ["i"]
   // expected-error @below {{gives 2 handles, not 1}}
   %a = "schedule.split"(%i) <{options = {factor = 4 : i64, tail = "mask"}}> : (!schedule.loop) -> (!schedule.loop)
+}
+
+// -----
+
+// expected-error @below {{has no roles; they are those of what it takes}}
+schedule.sequence @no_roles for @f {
+  %i = schedule.match loops role "row"
+}
+
+// -----
+
+// expected-error @below {{is for a function, or for nests that it takes, not for both}}
+schedule.sequence @both for @f takes "product" {
+  %i = schedule.match loops role "row"
 }

@@ -29,3 +29,11 @@ schedule.sequence @cpu for @f params {T = 16, U = 4} {
 
 // CHECK-LABEL: schedule.sequence @nothing {
 schedule.sequence @nothing {}
+
+// CHECK-LABEL: schedule.sequence @strategy takes "column sums" params {rows = 4} {
+schedule.sequence @strategy takes "column sums" params {rows = 4} {
+  // CHECK-NEXT: schedule.match loops role "row"
+  %row = schedule.match loops role "row"
+  // CHECK-NEXT: schedule.match optional buffers role "result"
+  %s = schedule.match optional buffers role "result"
+}
