@@ -190,6 +190,21 @@ def test_other_chains_are_right(function):
         np.testing.assert_allclose(compiled(*given), function(*given), rtol=1e-11, atol=1e-11)
 
 
+def keys_gradient(x, w, k):
+    return grad(lambda k: np.sum(((x @ w) @ k.T) ** 2))(k)
+
+
+@pytest.mark.parametrize("sizes", [(40, 12, 48), (70, 16, 75)], ids=str)
+def test_a_reader_without_a_stack_that_goes_down_columns(sizes):
+    """x @ w is computed for the scores, and for the gradient, whose blocks are of its columns."""
+    rows, size, keys = sizes
+    rng = np.random.default_rng(3)
+    x, w, k = given = [rng.standard_normal(shape) for shape in ((rows, size), (size, size), (keys, size))]
+    low = jit(keys_gradient, target="cuda-sim:checked", dynamic=False).lower(*given)
+    assert "schedule.recompute" in str(low.schedule("cuda"))
+    np.testing.assert_allclose(low.compile()(*given), 2 * ((x @ w) @ k.T).T @ (x @ w), rtol=1e-12, atol=1e-12)
+
+
 def test_few_rows_of_a_long_layer_stay_apart():
     """Eight blocks would pass over 3000 columns each."""
     low = jit(mlp, target="cuda").lower(*(spec(s, "f4") for s in ((500, 64), (64, 3000), (3000, 48))))

@@ -93,10 +93,7 @@ class ChainTiling:
         for nest in (*producers, *starts, *(use for reader in readers for use in reader.uses)):
             make_perfect(nest, steps)
         if self.chain.turned:
-            for nest in producers:
-                band = perfect_band(nest)
-                row, column = band[self.batch : self.batch + 2]
-                steps.do(reorder, [*band[: self.batch], column, row, *band[self.batch + 2 :]])
+            producers = [self._turned(nest) for nest in producers]
         inner, blocks = self._into_blocks(producers, readers)
         products = [inner[reader.product.outermost] for reader in readers]
         uses = self._uses_at_end(inner, readers)
@@ -127,6 +124,12 @@ class ChainTiling:
         loops = [*chain.producers, *(reader.product.outermost for reader in chain.readers)]
         made = self.steps.do(recompute, loops, readers=len(chain.readers))
         return list(made[: len(chain.producers)])
+
+    def _turned(self, nest: ForOp) -> ForOp:
+        """Let a nest go down columns, row by row in each: its outermost loop then."""
+        band = perfect_band(nest)
+        row, column = band[self.batch : self.batch + 2]
+        return self.steps.do(reorder, [*band[: self.batch], column, row, *band[self.batch + 2 :]])[0]
 
     def _into_blocks(
         self, producers: list[ForOp], readers: list[Reader]
