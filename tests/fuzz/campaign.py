@@ -63,6 +63,10 @@ def _smooth(target: str, seed: int, folder: Path) -> Verdict:
     return import_module("smooth_judge").judge(seed, target)
 
 
+def _chains(seed: int, folder: Path) -> Verdict:
+    return import_module("chain_programs").judge(seed)
+
+
 KINDS: dict[str, Callable[[int, Path], Verdict]] = {
     "control": partial(_of, "test_random_control"),
     "containers": partial(_of, "test_random_containers"),
@@ -73,6 +77,7 @@ KINDS: dict[str, Callable[[int, Path], Verdict]] = {
     "smooth": partial(_smooth, "cpu"),
     "smooth-interp": partial(_smooth, "interp"),
     "smooth-cuda-sim": partial(_smooth, "cuda-sim"),
+    "chains-cuda-sim": _chains,
 }
 
 SECONDS = 60.0

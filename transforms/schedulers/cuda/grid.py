@@ -24,6 +24,7 @@ from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, AccumulateOp, AllocOp, ForOp, IfOp, LoadOp, StoreOp
 from ...nest.loops.distribute import distribute, pieces_of
 from ...nest.loops.flatten import flatten
+from ...nest.loops.fuse import fuse
 from ...nest.loops.sink import sink, why_not_sink
 from ...nest.mapping.bind import bind
 from ...nest.mapping.parallel import why_not_independent
@@ -284,6 +285,23 @@ def make_perfect(outermost: ForOp, steps: Steps) -> None:
                 return
             steps.do(sink, loop)
         loop = inner
+
+
+def perfect_loops(outermost: ForOp, count: int, steps: Steps) -> list[ForOp]:
+    """The `count` loops of a nest, perfectly nested. Raises a diagnostic where it has others, or operations between them."""
+    make_perfect(outermost, steps)
+    band = perfect_band(outermost)
+    if len(band) != count:
+        raise fail(outermost, f"it is not {count} loops with nothing between them")
+    return band
+
+
+def fuse_nests(first: ForOp, other: ForOp, steps: Steps) -> list[ForOp]:
+    """Make two nests over the same iterations one, loop by loop: its loops. Raises the diagnostic of a step."""
+    make_perfect(first, steps)
+    band = perfect_band(first)
+    pairs = zip(band, perfect_loops(other, len(band), steps), strict=True)
+    return [steps.do(fuse, one, two) for one, two in pairs]
 
 
 def joined(loops: Sequence[ForOp], steps: Steps) -> list[ForOp]:

@@ -43,7 +43,7 @@ from ....nest.memory.transform_layout import transform_layout
 from ....nest.producers.recompute import recompute
 from ....nest.rewrite.steps import Steps
 from ...patterns.chains import MOST_TERMS, Chain, Reader
-from ..grid import bind_blocks, make_perfect
+from ..grid import bind_blocks, fuse_nests, make_perfect
 from ..sum_neighbours import neighbours_of
 from ..sum_tiles import SumTile, Tiling, parts
 from .online_attention import SumsOfKeys
@@ -165,8 +165,7 @@ class ChainTiling:
             return None
         first, *rest = uses
         for other in rest:
-            pairs = zip(perfect_band(first), perfect_band(other), strict=True)
-            first, *_ = [self.steps.do(fuse, one, two) for one, two in pairs]
+            first, *_ = fuse_nests(first, other, self.steps)
         return first
 
     def _along_columns(self, producers: list[ForOp], products: list[ForOp]) -> ForOp:

@@ -43,7 +43,6 @@ from .....analysis.nest.values.trip_counts import extent_of
 from .....dialects.attributes import ASYNC
 from .....dialects.diagnostic import fail
 from .....dialects.nest import LANES, AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp
-from ....nest.loops.fuse import fuse
 from ....nest.loops.normalise import remove_unit_loop, why_not_remove_unit_loop
 from ....nest.loops.reorder import reorder
 from ....nest.loops.split import split
@@ -63,7 +62,7 @@ from ....nest.reductions.skip_masked import skip_masked, why_not_skip_masked
 from ....nest.rewrite.steps import Steps
 from ...patterns.attention import Attention
 from ...patterns.products import Product, sum_of_products_in
-from ..grid import bind_blocks
+from ..grid import bind_blocks, fuse_nests
 from ..matrix_tiles import LANE_COLUMN, LANE_ROW, WARP_ROW, MatrixTiling, bind_as
 from ..sum_neighbours import neighbours_of
 from ..sum_tiles import SumTile, parts
@@ -234,8 +233,7 @@ class MatrixAttention(OnlineAttention):
         (result,) = dict.fromkeys(op.memref for op in first.walk() if isinstance(op, StoreOp))
         innermost = perfect_band(first)[-1]
         for other in rest:
-            pairs = zip(perfect_band(first), perfect_band(other), strict=True)
-            first, *_, innermost = [self.steps.do(fuse, one, two) for one, two in pairs]
+            first, *_, innermost = fuse_nests(first, other, self.steps)
         return first, self._sunk(result, innermost)
 
     # ---- rows ----

@@ -49,7 +49,7 @@ from ....nest.reductions.online_softmax_plan import OnlineSoftmax, online_plan
 from ....nest.rewrite.steps import Steps
 from ...patterns.attention import Attention
 from ...patterns.products import sum_of_products_in
-from ..grid import bind_blocks
+from ..grid import bind_blocks, fuse_nests, perfect_loops
 from ..sum_neighbours import neighbours_of
 from ..sum_tiles import SumTile, Tiling, parts
 from .whole_row_attention import RowsOfBlock, padding
@@ -223,8 +223,7 @@ class OnlineAttention:
         """The nest that ends the sums, and sets the elements that they are added to, where another nest did so before."""
         if len(after) != 1:
             return end
-        pairs = zip(perfect_band(after[0]), perfect_band(end), strict=True)
-        first, *_, last = [self.steps.do(fuse, one, other) for one, other in pairs]
+        first, *_, last = fuse_nests(after[0], end, self.steps)
         (result,) = dict.fromkeys(op.memrefs[0] for op in first.walk() if isinstance(op, AccumulateOp))
         self.steps.do(cache_write, result, last, space="local", name=buffer_name(result))
         return first
@@ -290,7 +289,7 @@ class SumsOfKeys(Tiling):
         blocks, tiles, terms = self._into_tiles(tile.nest, [], [loop for loop, _ in tile.tiled])
         insides = [(tiles, terms[-1:])]
         for nest in self.others:
-            own, inner, _ = self._into_tiles(nest, [], perfect_band(nest))
+            own, inner, _ = self._into_tiles(nest, [], perfect_loops(nest, len(tile.tiled), steps))
             blocks += own
             insides.append((inner, []))
         copies = self._stage(terms[0])

@@ -48,7 +48,8 @@ UNKNOWN_EXTENT = 1024
 
 def schedule_chains(function: FuncOp, gpu: Gpu, steps: Steps, narrow: bool) -> None:
     """Bind the chains of a function, where all steps are legal for all readers of a factor: of 16 bits, or the others."""
-    for group in chains_in(function):
+    looked_at: set[str] = set()
+    while (group := _next_group(function, looked_at)) is not None:
         if all(_way_of(chain) is not ChainTiling for chain in group) != narrow:
             continue
         first = group[0].readers[0].product.outermost
@@ -65,6 +66,16 @@ def schedule_chains(function: FuncOp, gpu: Gpu, steps: Steps, narrow: bool) -> N
         for chain in group:
             way = _way_of(chain)(chain, gpu, steps)
             remark(way.run(), way.describe())
+
+
+def _next_group(function: FuncOp, looked_at: set[str]) -> list[Chain] | None:
+    """A group that was not looked at yet: nests of some may have gone into one that is scheduled since."""
+    for group in chains_in(function):
+        label = group[0].readers[0].product.outermost.label
+        if label not in looked_at:
+            looked_at.add(label)
+            return group
+    return None
 
 
 def pays(group: Sequence[Chain], gpu: Gpu) -> bool:
