@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .frontend.interface.forks import wait as wait
     from .frontend.interface.named_extents import dim as dim
     from .frontend.interface.spec import spec as spec
+    from .frontend.interface.torch_extra import torch_function as torch_function
     from .frontend.jit.driver import cache as cache
     from .frontend.jit.driver.autocasting import autocast as autocast
     from .frontend.jit.driver.chunking import chunking as chunking
@@ -82,6 +83,7 @@ _PUBLIC = {
     "checkpoint": ".frontend.functional.checkpoints",
     "custom_vjp": ".frontend.interface.custom_rules",
     "custom_jvp": ".frontend.interface.custom_rules",
+    "torch_function": ".frontend.interface.torch_extra",
     "set_num_threads": ".runtime.cpu.threads",
     "get_num_threads": ".runtime.cpu.threads",
     "NestorError": ".dialects.diagnostic",

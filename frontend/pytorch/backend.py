@@ -64,7 +64,9 @@ def _compile(
     imported = Import(module, name)
     _tell(imported.remarks, bool(options.get("strict")))
     own = {key: value for key, value in options.items() if key != "strict"}
-    return CompiledGraph(imported, lambda program: GraphFunction(program.graph, **own))
+    return CompiledGraph(
+        imported, lambda program: GraphFunction(program.graph, dynamic=program.dynamic or False, **own)
+    ).boxed()
 
 
 def _tell(remarks: Sequence[Remark], strict: bool) -> None:

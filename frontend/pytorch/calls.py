@@ -81,9 +81,6 @@ def _filled(argument: Any, values: list[Any]) -> Any:
 class CompiledGraph:
     """What runs in place of a captured graph: a list of tensors in, a list of tensors out."""
 
-    _boxed_call = True
-    """PyTorch gives the list, which is emptied, so that tensors go as soon as nobody needs them."""
-
     def __init__(self, imported: Import, compile: Callable[[Program], Callable[..., Any]]):
         self.imported = imported
         nodes = [*imported.placeholders]
@@ -127,11 +124,20 @@ class CompiledGraph:
                 found[place].append(value)
         return found
 
-    def __call__(self, *args: Any) -> Any:
-        given = args[0] if len(args) == 1 and isinstance(args[0], list) else args
+    def boxed(self) -> Callable[[list[Any]], list[Any]]:
+        """The function that PyTorch calls."""
+
+        def run(given: list[Any]) -> list[Any]:
+            return self.run(given)
+
+        run._boxed_call = True  # pyright: ignore (PyTorch hands over the list, which is emptied)
+        run.compiled = self  # pyright: ignore
+        return run
+
+    def run(self, given: list[Any]) -> list[Any]:
+        """The results for these inputs. The list is emptied: tensors go as soon as nobody needs them."""
         values: list[Any] = [*given, *[None] * (self.size - self.count)]
-        if given is not args:
-            given.clear()
+        given.clear()
         for k, tensor in self.constants:
             values[k] = tensor
         with torch.no_grad():

@@ -24,3 +24,9 @@ def _has_bfloat16() -> bool:
     except ImportError:
         return False
     return True
+
+
+def torch_type(dtype: object) -> torch.dtype:
+    """The dtype of PyTorch that a dtype of NumPy is."""
+    name = str(dtype)
+    return next((one for one, known in _NAMES.items() if known == name), torch.bfloat16)

@@ -58,6 +58,14 @@ class Program:
         self.graph = graph
         self.inputs = inputs
         self.outputs = outputs
+        self.dynamic: dict[str, dict[int, str | None]] = {}
+        """Which extents of inputs are not known, by name and axis: equal names are equal extents."""
+        for name, node in zip(graph.names, inputs, strict=True):
+            value = node.meta.get("val")
+            shape = value.shape if isinstance(value, torch.Tensor) else ()
+            axes = {k: _extent_name(n) for k, n in enumerate(shape) if isinstance(n, torch.SymInt)}
+            if axes:
+                self.dynamic[name] = axes
 
 
 Part = Program | fx.Node
@@ -77,6 +85,12 @@ class Import:
         self.placeholders = [n for n in nodes if n.op == "placeholder"]
         self.output: fx.Node = nodes[-1]
         self.symbols = self._symbols()
+        self.integers = {
+            str(n.meta["val"].node.expr): n
+            for n in self.placeholders
+            if isinstance(n.meta.get("val"), torch.SymInt)
+        }
+        """Integers among the inputs, by the expression."""
         self.rows: dict[fx.Node, Row | None] = {}
         self.levels: dict[fx.Node, int] = {}
         self._placed: set[fx.Node] = set()
@@ -203,7 +217,9 @@ class Import:
                 continue
             outputs = [n for n in levels[level] if n in wanted]
             if outputs:
-                self.parts.append(_Builder(self, level).program(levels[level], outputs))
+                program = _Builder(self, level).program(levels[level], outputs)
+                self._need(program.inputs)
+                self.parts.append(program)
                 self._placed.update(outputs)
         self._need(self.output.all_input_nodes)
 
@@ -290,44 +306,34 @@ class _Builder:
         whole = self.whole
         value = node.meta.get("val")
         if isinstance(value, torch.SymInt):
-            return self._integer(value)
+            return self._computed(value.node.expr)
         if node.op == "call_function" and whole._is_view(node):
             return self._step(node)
-        self.inputs.append(node)
-        return ("input", len(self.inputs) - 1)
+        return self._input(node)
 
-    def _integer(self, value: torch.SymInt) -> Any:
-        """An integer that is not known yet, as an extent of an input, or computed from such."""
-        expression = value.node.expr
-        if expression.is_Integer:
-            return int(expression)
-        found = self.whole.symbols.get(str(expression))
-        if found is not None:
-            node, axis = found
-            return _Extent(self._value(node), axis)
-        parts = [self._part(one) for one in expression.args]
-        name = _SYMPY.get(type(expression).__name__)
-        if name is None or not parts:
-            raise UnsupportedError(
-                f"an extent is {expression}, which is computed in a way that programs for unknown extents do not know",
-                hint="torch.compile(model, backend='nestor', dynamic=False) compiles for each shape",
-            )
-        made = parts[0]
-        for one in parts[1:]:
-            made = self._add(None, Step(name, {"self": made, "other": one}, (None,)))
-        return made
+    def _input(self, node: fx.Node) -> Any:
+        """A value that is an input."""
+        if node not in self.known:
+            self.inputs.append(node)
+            self.known[node] = ("input", len(self.inputs) - 1)
+        return self.known[node]
 
-    def _part(self, expression: Any) -> Any:
+    def _computed(self, expression: Any) -> Any:
+        """An integer that is not known yet: an extent of an input, an input, or computed from such."""
         if expression.is_Integer:
             return int(expression)
         found = self.whole.symbols.get(str(expression))
         if found is not None:
             return _Extent(self._value(found[0]), found[1])
-        parts = [self._part(one) for one in expression.args]
+        number = self.whole.integers.get(str(expression))
+        if number is not None:
+            return self._input(number)
+        parts = [self._computed(one) for one in expression.args]
         name = _SYMPY.get(type(expression).__name__)
         if name is None or not parts:
             raise UnsupportedError(
-                f"an extent is {expression}, which programs for unknown extents do not compute"
+                f"an extent is {expression}, which programs for unknown extents do not compute",
+                hint="torch.compile(model, backend='nestor', dynamic=False) compiles for each shape",
             )
         made = parts[0]
         for one in parts[1:]:
@@ -369,7 +375,7 @@ class _Builder:
         if isinstance(value, torch.dtype):
             return np.dtype(numpy_name(value))
         if isinstance(value, torch.SymInt):
-            return _wrapped(self._integer(value))
+            return _wrapped(self._computed(value.node.expr))
         return value
 
 
@@ -392,6 +398,12 @@ _SYMPY = {
     "FloorDiv": "operator.floordiv",
     "Mod": "operator.mod",
 }
+
+
+def _extent_name(extent: torch.SymInt) -> str | None:
+    """The name of an extent that is a symbol; None for one that is computed from symbols."""
+    text = str(extent.node.expr)
+    return text if text.isidentifier() else None
 
 
 def _wrapped(value: Any) -> Any:

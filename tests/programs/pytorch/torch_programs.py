@@ -16,7 +16,7 @@ def compiled(function, **options):
 
     def compile(name, module, example_inputs):
         made = compiler(options)(name, module, example_inputs)
-        graphs.append(made)
+        graphs.append(made.compiled)
         return made
 
     made = aot_function(
