@@ -17,15 +17,17 @@ from typing import Any
 from torch import fx
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.partitioners import min_cut_rematerialization_partition
+from torch._guards import TracingContext
 
 from ..interface.errors import DTypeError, UnsupportedError
 from .calls import CompiledGraph
 from .decompositions import decompositions
 from .function import GraphFunction
-from .importing import Import, Remark
+from .importing import Import, Program, Remark
 
-OPTIONS = ("strict", "target", "fastmath", "machine")
-"""What `options=` of `torch.compile` may say: `strict` refuses what PyTorch would run; the others are those of `nt.jit`."""
+OPTIONS = ("strict", "freeze", "fastmath", "machine", "autocast")
+"""What `options=` of `torch.compile` may say: `strict` refuses what PyTorch would run; `freeze` computes what depends on
+parameters alone once for each version of them, in inference; the others are those of `nt.jit`."""
 
 _SAID: set[tuple[str, str]] = set()
 """What users have been told: once in a process."""
@@ -63,10 +65,23 @@ def _compile(
     """One graph: what runs in its place."""
     imported = Import(module, name)
     _tell(imported.remarks, bool(options.get("strict")))
-    own = {key: value for key, value in options.items() if key != "strict"}
-    return CompiledGraph(
-        imported, lambda program: GraphFunction(program.graph, dynamic=program.dynamic or False, **own)
-    ).boxed()
+    own = {key: value for key, value in options.items() if key not in ("strict", "freeze")}
+    frozen = _parameters(imported) if options.get("freeze") and name == "inference" else set()
+
+    def function(program: Program) -> GraphFunction:
+        pairs = zip(program.graph.names, program.inputs, strict=True)
+        constants = tuple([name for name, node in pairs if node in frozen])
+        return GraphFunction(program.graph, dynamic=program.dynamic or False, constants=constants, **own)
+
+    return CompiledGraph(imported, function, frozen).boxed()
+
+
+def _parameters(imported: Import) -> set[fx.Node]:
+    """The inputs that are parameters and buffers of modules: tensors that are the same in all calls."""
+    context = TracingContext.try_get()
+    metadata = None if context is None else context.fw_metadata
+    places = [] if metadata is None else metadata.static_input_indices
+    return {imported.placeholders[k] for k in places if k < len(imported.placeholders)}
 
 
 def _tell(remarks: Sequence[Remark], strict: bool) -> None:

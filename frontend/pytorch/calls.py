@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+import weakref
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,17 +16,17 @@ from .importing import Import, Program
 
 def array_of(tensor: Any) -> Any:
     """The memory of a tensor as an array; numbers as they are."""
-    if type(tensor) is int or type(tensor) is float or type(tensor) is bool:
+    kind = type(tensor)
+    if kind is int or kind is float or kind is bool:
         return tensor
-    if tensor.requires_grad:
-        tensor = tensor.detach()
-    if tensor.is_conj() or tensor.is_neg():
-        tensor = tensor.resolve_conj().resolve_neg()
     if tensor.dtype is torch.bfloat16:
         from ml_dtypes import bfloat16
 
-        return tensor.view(torch.int16).numpy().view(bfloat16)
-    return tensor.numpy()
+        return tensor.detach().view(torch.int16).numpy().view(bfloat16)
+    try:
+        return tensor.numpy()
+    except RuntimeError:  # it records gradients, or is negated where it is read
+        return tensor.detach().resolve_conj().resolve_neg().numpy()
 
 
 def tensor_of(array: Any) -> torch.Tensor:
@@ -36,18 +38,70 @@ def tensor_of(array: Any) -> torch.Tensor:
     return torch.from_numpy(array)
 
 
-class _ProgramCall:
-    """One program in the run of a graph."""
+class _Kept:
+    """The array of a parameter, as long as that is in the same memory; `versioned`: and has not been changed."""
 
-    def __init__(self, function: Callable[..., Any], inputs: Sequence[int], outputs: Sequence[int]):
+    def __init__(self, versioned: bool):
+        self._versioned = versioned
+        self._of: weakref.ref[torch.Tensor] | None = None
+        self._address = 0
+        self._version = -1
+        self._array: Any = None
+
+    def array(self, tensor: torch.Tensor) -> Any:
+        """The array; the same object where nothing has changed."""
+        known = self._of is not None and self._of() is tensor and self._address == tensor.data_ptr()
+        if known and (not self._versioned or self._version == _version(tensor)):
+            return self._array
+        self._array, self._address = array_of(tensor), tensor.data_ptr()
+        if self._versioned:
+            self._version = _version(tensor)
+            self._array.flags.writeable = False  # a constant of the program
+        self._of = weakref.ref(tensor, self._forget)
+        return self._array
+
+    def _forget(self, _: Any) -> None:
+        self._array = self._of = None
+
+
+def _version(tensor: torch.Tensor) -> int:
+    """The version counter of a tensor; of one that has none, made in inference mode, a number that nothing equals."""
+    return next(_NEW) if tensor.is_inference() else tensor._version
+
+
+_NEW = itertools.count(-2, -1)
+
+
+class _ProgramCall:
+    """One program in the run of a graph. Parameters in `frozen` are constants of it."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        inputs: Sequence[int],
+        outputs: Sequence[tuple[int, bool]],
+        frozen: frozenset[int] = frozenset(),
+    ):
         self.function = function
         self.inputs = inputs
         self.outputs = outputs
+        """The places of results, and whether a tensor of it is made by PyTorch alone: of arrays of NumPy's dtypes."""
+        self._kept: dict[int, _Kept] = {k: _Kept(True) for k in frozen}
 
     def __call__(self, values: list[Any]) -> None:
-        results = self.function(*[array_of(values[k]) for k in self.inputs])
-        for k, one in zip(self.outputs, results, strict=True):
-            values[k] = tensor_of(one)
+        kept, arguments = self._kept, []
+        for k in self.inputs:
+            tensor = values[k]
+            one = kept.get(k)
+            if one is not None and isinstance(tensor, torch.Tensor):
+                arguments.append(one.array(tensor))
+                continue
+            if type(tensor) is torch.nn.Parameter:
+                kept[k] = _Kept(False)
+            arguments.append(array_of(tensor))
+        results = self.function(*arguments)
+        for (k, is_plain), one in zip(self.outputs, results, strict=True):
+            values[k] = torch.from_numpy(one) if is_plain else tensor_of(one)
 
 
 class _TorchCall:
@@ -81,7 +135,12 @@ def _filled(argument: Any, values: list[Any]) -> Any:
 class CompiledGraph:
     """What runs in place of a captured graph: a list of tensors in, a list of tensors out."""
 
-    def __init__(self, imported: Import, compile: Callable[[Program], Callable[..., Any]]):
+    def __init__(
+        self,
+        imported: Import,
+        compile: Callable[[Program], Callable[..., Any]],
+        frozen: Collection[fx.Node] = (),
+    ):
         self.imported = imported
         nodes = [*imported.placeholders]
         constants = [n for n in imported.module.graph.nodes if n.op == "get_attr"]
@@ -102,12 +161,14 @@ class CompiledGraph:
             if isinstance(part, Program):
                 function = compile(part)
                 self.functions.append(function)
-                self.calls.append(
-                    _ProgramCall(function, [number[n] for n in part.inputs], [number[n] for n in outputs])
-                )
+                kinds = [(number[n], _is_plain(n.meta["val"])) for n in outputs]
+                constant = frozenset([number[n] for n in part.inputs if n in frozen])
+                self.calls.append(_ProgramCall(function, [number[n] for n in part.inputs], kinds, constant))
             else:
                 self.calls.append(_TorchCall(part, number))
         self.results = fx.map_arg(imported.output.args[0], lambda n: _Place(number[n]))
+        is_flat = all(isinstance(one, _Place) for one in self.results)
+        self.places = [one.number for one in self.results] if is_flat else None
         self.count = len(imported.placeholders)
         self.dead = self._dead(produced, number)
 
@@ -140,12 +201,25 @@ class CompiledGraph:
         given.clear()
         for k, tensor in self.constants:
             values[k] = tensor
-        with torch.no_grad():
-            for call, dead in zip(self.calls, self.dead, strict=True):
-                call(values)
-                for k in dead:
-                    values[k] = None
+        if torch.is_grad_enabled():
+            with torch.no_grad():
+                self._run(values)
+        else:
+            self._run(values)
+        if self.places is not None:
+            return [values[k] for k in self.places]
         return [_filled(one, values) for one in self.results]
+
+    def _run(self, values: list[Any]) -> None:
+        for call, dead in zip(self.calls, self.dead, strict=True):
+            call(values)
+            for k in dead:
+                values[k] = None
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a result comes as an array of a dtype that PyTorch knows, too."""
+    return isinstance(value, torch.Tensor) and value.ndim > 0 and value.dtype is not torch.bfloat16
 
 
 def _attribute(module: Any, name: str) -> Any:

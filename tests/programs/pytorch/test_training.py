@@ -110,3 +110,22 @@ def test_weights_that_change_are_seen():
             torch.testing.assert_close(compiled(x), model(x))
             change(model.weight)
             torch.testing.assert_close(compiled(x), model(x))
+
+
+def test_frozen_weights_are_computed_again_for_each_version():
+    model = torch.nn.Sequential(
+        torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8), torch.nn.Conv2d(8, 4, 1)
+    ).eval()
+    compiled = torch.compile(model, backend=nestor, options={"freeze": True})
+    x = torch.randn(2, 3, 9, 9)
+    optimiser = torch.optim.SGD(model.parameters(), 0.1)
+    for _ in range(3):
+        with torch.no_grad():
+            for _ in range(2):
+                torch.testing.assert_close(compiled(x), model(x), rtol=1e-4, atol=1e-5)
+            model[1].running_mean.add_(1)
+            model[2].weight.set_(torch.randn_like(model[2].weight))
+            torch.testing.assert_close(compiled(x), model(x), rtol=1e-4, atol=1e-5)
+        for p in model.parameters():
+            p.grad = torch.ones_like(p)
+        optimiser.step()
