@@ -21,7 +21,7 @@ def axis_of(self: Any, dim: int) -> int:
 
 def axes_of(self: Any, dims: Any) -> tuple[int, ...]:
     """Axes from the front: all, where none are named."""
-    if dims is None or (isinstance(dims, tuple) and not dims):
+    if self.ndim == 0 or dims is None or (isinstance(dims, tuple) and not dims):
         return tuple(range(self.ndim))
     return tuple([axis_of(self, d) for d in (dims if isinstance(dims, tuple) else (dims,))])
 
