@@ -26,8 +26,8 @@ def _full_like(self: Any, fill_value: Any, dtype: Any = None) -> Any:
 
 
 def _arange(start: Any, end: Any, step: Any = 1, dtype: Any = None) -> Any:
-    """As PyTorch: the number of steps, times the step, plus the start."""
-    return recorded(np.arange, start, end, step, dtype)
+    """Integers, counted in 64 bits whatever the dtype of the result."""
+    return recorded(np.arange, start, end, step)
 
 
 row("aten.full.default", _full)

@@ -75,12 +75,27 @@ def _full_index(indices: Any) -> tuple[Any, ...]:
 
 
 def _put(self: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
-    made = xp.copy(self)
     if accumulate:
-        recorded(np.add.at, made, _full_index(indices), values)
-    else:
-        made[_full_index(indices)] = values
+        return _accumulated(self, indices, values)
+    made = xp.copy(self)
+    made[_full_index(indices)] = values
     return made
+
+
+def _accumulated(self: Any, indices: Any, values: Any) -> Any:
+    """`self` with `values` added where the indices say, as often as they say it. Axes with an index are first meanwhile."""
+    own = [k for k, one in enumerate(indices) if one is not None]
+    rest = [k for k in range(self.ndim) if k not in own]
+    values = xp.broadcast_to(values, self[_full_index(indices)].shape)
+    count = values.ndim - len(rest)
+    is_together = own == list(range(own[0], own[0] + len(own)))
+    first = own[0] if is_together else 0
+    moved = list(range(first, first + count))
+    values = xp.transpose(values, (*moved, *[k for k in range(values.ndim) if k not in moved]))
+    made = xp.copy(xp.transpose(self, (*own, *rest)))
+    recorded(np.add.at, made, tuple([indices[k] for k in own]), values)
+    back = [*own, *rest]
+    return xp.transpose(made, tuple([back.index(k) for k in range(self.ndim)]))
 
 
 def _has_mask(name: str):
@@ -125,11 +140,9 @@ def _embedding_gradient_takes(given: Mapping[str, Any]) -> str | None:
 def _added_at(self: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
     if self.ndim == 0:
         return self + source * alpha if source.ndim == 0 else self + xp.sum(source) * alpha
-    made = xp.copy(self)
     index = _not_negative(_as_vector(index), "index_add")
     added = source if alpha == 1 else source * dtype_of(source).type(alpha)
-    recorded(np.add.at, made, (slice(None),) * axis_of(self, dim) + (index,), added)
-    return made
+    return _accumulated(self, (None,) * axis_of(self, dim) + (index,), added)
 
 
 row("aten.index.Tensor", lambda self, indices: self[_full_index(indices)], takes=_has_mask("indices"))

@@ -195,6 +195,9 @@ def test_tensors_of_indices():
         lambda x, i, t: torch.zeros(5, 4, 3).scatter(2, t[:1, :, :1], x), lambda x, i, t: x.index_add(0, i, x[:4]),
         lambda x, i, t: F.embedding(i, x[:, 0]), lambda x, i, t: x.index_put((i,), x[0, 0]),
         lambda x, i, t: x.index_put((i, i % 4), x[0, 0], accumulate=True),
+        lambda x, i, t: x.permute(1, 0, 2).index_add(1, i, x.permute(1, 0, 2)[:, :4], alpha=2),
+        lambda x, i, t: torch.ops.aten.index_put(x, [None, i[:, None], i[:3] % 3], x[:, :1, :1], True),
+        lambda x, i, t: torch.ops.aten.index_put(x, [i, None, i % 3], x[0, :1, :1], True),
         lambda x, i, t: torch.zeros(6).index_put((i,), x[0, :, 0], accumulate=True), lambda x, i, t: x[-i],
         lambda x, i, t: F.one_hot(i, 5), lambda x, i, t: x[:2, :2].take_along_dim(t, 2),
     ]  # fmt: skip
