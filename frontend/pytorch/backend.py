@@ -7,6 +7,7 @@ PyTorch captures the function, makes mutation into results, differentiates it (A
 that the table of operations does not have. Forward and backward graphs are compiled each.
 """
 
+# pyright: reportMissingImports=false
 from __future__ import annotations
 
 import warnings

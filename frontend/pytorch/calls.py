@@ -1,5 +1,6 @@
 """Calls of what was compiled for PyTorch: tensors in, tensors out, without copies."""
 
+# pyright: reportMissingImports=false
 from __future__ import annotations
 
 import itertools
@@ -81,12 +82,15 @@ class _ProgramCall:
         inputs: Sequence[int],
         outputs: Sequence[tuple[int, bool]],
         frozen: frozenset[int] = frozenset(),
+        is_open: bool = False,
     ):
         self.function = function
         self.inputs = inputs
         self.outputs = outputs
         """The places of results, and whether a tensor of it is made by PyTorch alone: of arrays of NumPy's dtypes."""
         self._kept: dict[int, _Kept] = {k: _Kept(True) for k in frozen}
+        self._keeps = not is_open
+        """Whether arrays of parameters are kept: where extents are known, the same memory has the same shape."""
 
     def __call__(self, values: list[Any]) -> None:
         kept, arguments = self._kept, []
@@ -96,7 +100,7 @@ class _ProgramCall:
             if one is not None and isinstance(tensor, torch.Tensor):
                 arguments.append(one.array(tensor))
                 continue
-            if type(tensor) is torch.nn.Parameter:
+            if self._keeps and type(tensor) is torch.nn.Parameter:
                 kept[k] = _Kept(False)
             arguments.append(array_of(tensor))
         results = self.function(*arguments)
@@ -109,8 +113,8 @@ class _TorchCall:
 
     def __init__(self, node: fx.Node, number: Mapping[fx.Node, int]):
         self.target: Any = node.target
-        self.args = fx.map_arg(node.args, lambda n: _Place(number[n]))
-        self.kwargs = fx.map_arg(dict(node.kwargs), lambda n: _Place(number[n]))
+        self.args = _placed(node.args, number)
+        self.kwargs = _placed(dict(node.kwargs), number)
         self.output = number[node]
 
     def __call__(self, values: list[Any]) -> None:
@@ -122,6 +126,11 @@ class _TorchCall:
 class _Place:
     def __init__(self, number: int):
         self.number = number
+
+
+def _placed(argument: Any, number: Mapping[fx.Node, int]) -> Any:
+    """An argument with places for the nodes in it."""
+    return fx.map_arg(argument, lambda n: _Place(number[n]))  # pyright: ignore
 
 
 def _filled(argument: Any, values: list[Any]) -> Any:
@@ -163,10 +172,11 @@ class CompiledGraph:
                 self.functions.append(function)
                 kinds = [(number[n], _is_plain(n.meta["val"])) for n in outputs]
                 constant = frozenset([number[n] for n in part.inputs if n in frozen])
-                self.calls.append(_ProgramCall(function, [number[n] for n in part.inputs], kinds, constant))
+                places = [number[n] for n in part.inputs]
+                self.calls.append(_ProgramCall(function, places, kinds, constant, bool(part.dynamic)))
             else:
                 self.calls.append(_TorchCall(part, number))
-        self.results = fx.map_arg(imported.output.args[0], lambda n: _Place(number[n]))
+        self.results = _placed(imported.output.args[0], number)
         is_flat = all(isinstance(one, _Place) for one in self.results)
         self.places = [one.number for one in self.results] if is_flat else None
         self.count = len(imported.placeholders)

@@ -1,5 +1,6 @@
 """What PyTorch takes apart: all of its decompositions to core operations, but of operations that the table has."""
 
+# pyright: reportMissingImports=false
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -11,6 +11,7 @@ that are no tensors: `_VARIANTS` has them. Forward and backward are jitted funct
         return _vjp(primal, x0)[1](cotangents)
 """
 
+# pyright: reportMissingImports=false
 from __future__ import annotations
 
 import functools

@@ -1,5 +1,6 @@
 """The dtypes of PyTorch by NumPy's names. bfloat16 needs ml_dtypes."""
 
+# pyright: reportMissingImports=false
 from __future__ import annotations
 
 import torch

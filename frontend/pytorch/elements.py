@@ -290,7 +290,8 @@ def _converted(self: Any, dtype: Any = None) -> Any:
     return self if dtype is None else self.astype(dtype)
 
 
-row("aten._to_copy.default prims.convert_element_type.default", _converted)
+row("aten._to_copy.default", _converted)
+row("prims.convert_element_type.default", lambda a, dtype: _converted(a, dtype))
 row(
     "aten.clone.default aten.lift_fresh_copy.default aten.contiguous.default aten.detach.default aten.alias.default "
     "aten.lift_fresh.default",

@@ -5,6 +5,7 @@ and needs nothing that PyTorch has yet to run is one program. Views belong to wh
 again from what they are views of, and what leaves a program is never a view: PyTorch knows which tensors share memory.
 """
 
+# pyright: reportMissingImports=false
 from __future__ import annotations
 
 import operator
@@ -435,19 +436,22 @@ def _shape(value: torch.Tensor) -> tuple[int | None, ...]:
 
 
 def _order(value: Any) -> tuple[int, ...] | None:
-    """The order of the axes in memory of a dense result, None for rows."""
-    if not isinstance(value, torch.Tensor) or value.ndim < 2 or value.is_contiguous():
+    """The order of the axes in memory of a dense result, None for rows. Of extents that are open, the first call says it."""
+    if not isinstance(value, torch.Tensor) or value.ndim < 2:
         return None
-    strides = value.stride()
-    if not all(isinstance(n, int) for n in (*strides, *value.shape)):
-        return None
+    shape, strides = [_first(n) for n in value.shape], [_first(n) for n in value.stride()]
     order = sorted(range(value.ndim), key=lambda k: (-strides[k], k))
     step = 1
     for k in reversed(order):
-        if value.shape[k] > 1 and strides[k] != step:
+        if shape[k] > 1 and strides[k] != step:
             return None
-        step *= value.shape[k]
-    return tuple(order)
+        step *= shape[k]
+    return None if order == list(range(value.ndim)) else tuple(order)
+
+
+def _first(extent: Any) -> int:
+    """An extent in the call that is being captured."""
+    return int(extent.node.hint) if isinstance(extent, torch.SymInt) else int(extent)
 
 
 def arguments_of(node: fx.Node) -> dict[str, Any]:
@@ -466,9 +470,9 @@ def _computes(found: Row, given: Mapping[str, Any]) -> str | None:
     for name in found.operands:
         value = given.get(name)
         for one in value if isinstance(value, tuple | list) else (value,):
-            one = one.meta.get("val") if isinstance(one, fx.Node) else one
-            if one is not None:
-                operands.append(one)
+            known = one.meta.get("val") if isinstance(one, fx.Node) else one
+            if known is not None:
+                operands.append(known)
     kind = ELEMENTWISE_TYPE_PROMOTION_KIND[found.promotion]
     return numpy_name(elementwise_dtypes(*operands, type_promotion_kind=kind)[0])
 

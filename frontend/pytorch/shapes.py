@@ -160,10 +160,11 @@ def _integers(operate: Any) -> Any:
 
 
 row(
-    "aten.view.default aten._unsafe_view.default aten.reshape.default",
+    "aten.view.default aten._unsafe_view.default",
     _view,
     is_view=True,
 )
+row("aten.reshape.default", lambda self, shape: _view(self, shape), is_view=True)
 row(
     "aten.permute.default",
     lambda self, dims: xp.transpose(self, axes_of(self, dims)) if self.ndim else self,

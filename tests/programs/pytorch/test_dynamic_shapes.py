@@ -50,6 +50,15 @@ def test_one_program_serves_all_extents(name, needs_gradient):
     assert len(graphs) == 1
 
 
+def test_channels_stay_last_where_extents_are_open():
+    compiled = torch.compile(lambda x: torch.relu(x) * 2, backend=nestor, dynamic=True)
+    for n in (5, 7, 4):
+        x = torch.randn(2, 3, n, n + 1).to(memory_format=torch.channels_last)
+        found, expected = compiled(x), torch.relu(x) * 2
+        torch.testing.assert_close(found, expected)
+        assert found.stride() == expected.stride()
+
+
 def test_a_second_shape_makes_extents_open():
     compiled = torch.compile(lambda x: torch.tanh(x).sum(1), backend=nestor)
     for n in (3, 5, 8, 1, 0):

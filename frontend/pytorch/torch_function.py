@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from ...dialects.tracebacks import boundary
-from .errors import UnsupportedError
+from ..interface.errors import UnsupportedError
 
 EXTRA = "pip install 'nestor[torch]'"
 
@@ -32,6 +32,6 @@ def torch_function(function: Callable[..., Any], **options: Any) -> Callable[...
     """
     if find_spec("torch") is None:
         raise UnsupportedError("nt.torch_function needs PyTorch, which is not installed", hint=EXTRA)
-    from importlib import import_module
+    from .differentiable import made
 
-    return import_module("...pytorch.differentiable", __name__).made(function, options)
+    return made(function, options)
