@@ -3,8 +3,11 @@
     python -m benchmarks.torch_models                      all models, inference and training; writes benchmarks/results
     python -m benchmarks.torch_models bert gpt2 --modes inference --rounds 5
 
+    python -m benchmarks.torch_models --threads 1          processor time of one thread, for machines that others use
+
 First results are measured in processes of their own: with nothing cached, and with what the process before left on the disk.
-Calls after that are measured in one process, the backends by turns, on two threads.
+Calls after that are measured in one process, the backends by turns. Processor time is that of the process and of the
+compilers that it starts.
 """
 
 from __future__ import annotations
@@ -57,22 +60,33 @@ def _step(name: str, mode: str, backend: str | None) -> Callable[[], Any]:
     return train
 
 
-def first(name: str, mode: str, backend: str) -> float:
+def _clock(threads: int) -> Callable[[], float]:
+    """Seconds: of the wall for several threads, of processors for one."""
+
+    def processor() -> float:
+        used = os.times()
+        return used.user + used.system + used.children_user + used.children_system
+
+    return processor if threads == 1 else time.perf_counter
+
+
+def first(name: str, mode: str, threads: int, backend: str) -> float:
     """Seconds until a compiled model has given its first result; PyTorch is imported, the model made."""
     import torch
 
-    torch.set_num_threads(2)
-    step = _step(name, mode, backend)
-    start = time.perf_counter()
+    torch.set_num_threads(threads)
+    step, clock = _step(name, mode, backend), _clock(threads)
+    start = clock()
     step()
-    return time.perf_counter() - start
+    return clock() - start
 
 
-def steady(name: str, mode: str, rounds: int) -> dict[str, Any]:
+def steady(name: str, mode: str, threads: int, rounds: int) -> dict[str, Any]:
     """Seconds of a call, the median of rounds, by backend; and how far nestor's result is from inductor's."""
     import torch
 
-    torch.set_num_threads(2)
+    torch.set_num_threads(threads)
+    clock = time.process_time if threads == 1 else time.perf_counter
     steps: dict[str, Callable[[], Any]] = {}
     results = {}
     for backend in (*BACKENDS, None):
@@ -86,28 +100,29 @@ def steady(name: str, mode: str, rounds: int) -> dict[str, Any]:
     error = {b: float((results[b] - expected).abs().max() / expected.abs().max()) for b in BACKENDS}
     counts = {}
     for backend, step in steps.items():
-        start = time.perf_counter()
+        start = clock()
         step()
-        counts[backend] = max(1, min(200, int(SAMPLE_SECONDS / (time.perf_counter() - start))))
+        counts[backend] = max(1, min(200, int(SAMPLE_SECONDS / (clock() - start))))
     times: dict[str, list[float]] = {backend: [] for backend in steps}
     for _ in range(rounds):
         for backend, step in steps.items():
-            start = time.perf_counter()
+            start = clock()
             for _ in range(counts[backend]):
                 step()
-            times[backend].append((time.perf_counter() - start) / counts[backend])
+            times[backend].append((clock() - start) / counts[backend])
     ratios = [a / b for a, b in zip(times["nestor"], times["inductor"], strict=True)]
     medians = {backend: statistics.median(each) for backend, each in times.items()}
     return {"seconds": medians, "ratio": statistics.median(ratios), "error": error}
 
 
-def _in_process(*arguments: str, caches: Path, limit: int) -> Any:
+def _in_process(*arguments: str, threads: int, caches: Path, limit: int) -> Any:
     """What a process of its own measures; None where it takes too long or fails."""
     environment = {
         **os.environ,
         "NESTOR_CACHE": str(caches / "nestor"),
         "TORCHINDUCTOR_CACHE_DIR": str(caches / "inductor"),
-        "OMP_NUM_THREADS": "2",
+        "TORCHINDUCTOR_COMPILE_THREADS": str(threads),
+        "OMP_NUM_THREADS": str(threads),
     }
     command = [sys.executable, "-m", "benchmarks.torch_models", "--worker", *arguments]
     try:
@@ -122,16 +137,15 @@ def _in_process(*arguments: str, caches: Path, limit: int) -> Any:
     return json.loads(done.stdout.strip().splitlines()[-1])
 
 
-def measure(name: str, mode: str, rounds: int, limit: int) -> dict[str, Any]:
+def measure(name: str, mode: str, threads: int, rounds: int, limit: int) -> dict[str, Any]:
     """The record of a model."""
-    record: dict[str, Any] = {"model": name, "mode": mode}
+    record: dict[str, Any] = {"model": name, "mode": mode, "threads": threads}
+    call = (name, mode, str(threads))
     with tempfile.TemporaryDirectory(prefix="nestor-torch-") as folder:
+        about: dict[str, Any] = {"threads": threads, "caches": Path(folder), "limit": limit}
         for when in ("first", "cached"):
-            record[when] = {
-                backend: _in_process("first", name, mode, backend, caches=Path(folder), limit=limit)
-                for backend in BACKENDS
-            }
-        record.update(_in_process("steady", name, mode, str(rounds), caches=Path(folder), limit=limit) or {})
+            record[when] = {backend: _in_process("first", *call, backend, **about) for backend in BACKENDS}
+        record.update(_in_process("steady", *call, str(rounds), **about) or {})
     return record
 
 
@@ -141,10 +155,12 @@ def geometric_mean(values: list[float]) -> float:
 
 def table(records: list[dict[str, Any]]) -> str:
     """The records as a page."""
+    kinds = {one["threads"] for one in records}
+    how = "processor time of one thread" if kinds == {1} else f"{max(kinds, default=2)} threads"
     lines = [
         "# Models of PyTorch",
         "",
-        "`python -m benchmarks.torch_models`: `torch.compile` with the backends nestor and inductor, two threads, float32.",
+        f"`python -m benchmarks.torch_models`: `torch.compile` with the backends nestor and inductor, float32, {how}.",
         "First results in seconds: nothing cached, and with what a process before left on the disk. A call in milliseconds,",
         "measured by turns; the ratio is nestor's time to inductor's.",
         "",
@@ -169,7 +185,12 @@ def _seconds(value: float | None) -> str:
 
 def worker(arguments: list[str]) -> None:
     what, *rest = arguments
-    made = first(*rest) if what == "first" else steady(rest[0], rest[1], int(rest[2]))
+    name, mode, threads, last = rest
+    made = (
+        first(name, mode, int(threads), last)
+        if what == "first"
+        else steady(name, mode, int(threads), int(last))
+    )
     print(json.dumps(made))
 
 
@@ -181,6 +202,7 @@ def main() -> None:
     )
     parser.add_argument("models", nargs="*", default=[], help="names; all where none is given")
     parser.add_argument("--modes", nargs="*", default=MODES, choices=MODES)
+    parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--limit", type=int, default=600, help="seconds for one process")
     parser.add_argument("--print", action="store_true", help="print the table, and write nothing")
@@ -191,7 +213,7 @@ def main() -> None:
     records = []
     for name in given.models or MODELS:
         for mode in given.modes:
-            records.append(measure(name, mode, given.rounds, given.limit))
+            records.append(measure(name, mode, given.threads, given.rounds, given.limit))
             print(json.dumps(records[-1]), file=sys.stderr, flush=True)
     if given.print:
         return print(table(records))
