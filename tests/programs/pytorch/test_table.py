@@ -13,6 +13,17 @@ def test_the_table_needs_no_pytorch():
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
+def test_without_pytorch_the_error_names_the_extra():
+    code = (
+        "import sys; sys.modules['torch'] = None\n"
+        "import nestor as nt\n"
+        "try:\n    nt.torch_function(abs)\n"
+        "except nt.UnsupportedError as error:\n    sys.exit('nestor[torch]' not in str(error))\n"
+        "sys.exit(2)"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
 def test_names_and_parameters_are_those_of_the_schemas():
     torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'torch' has it)")
     unknown, wrong, seen = [], {}, {}
