@@ -44,25 +44,26 @@ class _Kept:
 
     def __init__(self, versioned: bool):
         self._versioned = versioned
-        self._of: weakref.ref[torch.Tensor] | None = None
-        self._address = 0
-        self._version = -1
-        self._array: Any = None
+        self._known: tuple[weakref.ref[torch.Tensor], int, int, Any] | None = None
+        """The tensor, its address and version, and the array: replaced as one, for other threads call too."""
 
     def array(self, tensor: torch.Tensor) -> Any:
         """The array; the same object where nothing has changed."""
-        known = self._of is not None and self._of() is tensor and self._address == tensor.data_ptr()
-        if known and (not self._versioned or self._version == _version(tensor)):
-            return self._array
-        self._array, self._address = array_of(tensor), tensor.data_ptr()
+        known = self._known
+        is_there = known is not None and known[0]() is tensor and known[1] == tensor.data_ptr()
+        if known is not None and is_there and (not self._versioned or known[2] == _version(tensor)):
+            return known[3]
+        version = _version(tensor) if self._versioned else -1
+        array, address = array_of(tensor), tensor.data_ptr()
         if self._versioned:
-            self._version = _version(tensor)
-            self._array.flags.writeable = False  # a constant of the program
-        self._of = weakref.ref(tensor, self._forget)
-        return self._array
+            array.flags.writeable = False  # a constant of the program
+        self._known = weakref.ref(tensor, self._forget), address, version, array
+        return array
 
-    def _forget(self, _: Any) -> None:
-        self._array = self._of = None
+    def _forget(self, gone: Any) -> None:
+        known = self._known
+        if known is not None and known[0] is gone:
+            self._known = None
 
 
 def _version(tensor: torch.Tensor) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -87,6 +88,9 @@ def _accumulated(self: Any, indices: Any, values: Any) -> Any:
     own = [k for k, one in enumerate(indices) if one is not None]
     rest = [k for k in range(self.ndim) if k not in own]
     values = xp.broadcast_to(values, self[_full_index(indices)].shape)
+    if all(indices[k].ndim == 0 for k in own):
+        indices = [None if one is None else _as_vector(one) for one in indices]
+        values = xp.expand_dims(values, own[0] if own == list(range(own[0], own[0] + len(own))) else 0)
     count = values.ndim - len(rest)
     is_together = own == list(range(own[0], own[0] + len(own)))
     first = own[0] if is_together else 0
@@ -128,8 +132,8 @@ def _embedding_gradient(
     grad = wide(grad_output)
     if padding_idx >= 0:
         grad = xp.where(xp.expand_dims(indices, -1) == padding_idx, dtype_of(grad).type(0), grad)
-    made = recorded(np.zeros, (num_weights, width), dtype_of(grad))
-    recorded(np.add.at, made, indices, grad)
+    made, count = recorded(np.zeros, (num_weights, width), dtype_of(grad)), math.prod(indices.shape)
+    recorded(np.add.at, made, xp.reshape(indices, (count,)), xp.reshape(grad, (count, width)))
     return made
 
 

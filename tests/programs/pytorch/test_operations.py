@@ -198,6 +198,10 @@ def test_tensors_of_indices():
         lambda x, i, t: x.permute(1, 0, 2).index_add(1, i, x.permute(1, 0, 2)[:, :4], alpha=2),
         lambda x, i, t: torch.ops.aten.index_put(x, [None, i[:, None], i[:3] % 3], x[:, :1, :1], True),
         lambda x, i, t: torch.ops.aten.index_put(x, [i, None, i % 3], x[0, :1, :1], True),
+        lambda x, i, t: torch.ops.aten.index_put(x, [None, i[0], i[1]], x[:, 0, 0], True),
+        lambda x, i, t: torch.ops.aten.index_put(x, [i[0], None, i[1]], x[0, :, 0], True),
+        lambda x, i, t: torch.ops.aten.embedding_dense_backward(x[0, 0], i[0], 5, -1, False),
+        lambda x, i, t: torch.ops.aten.embedding_dense_backward(x[:4, 0], i, 5, 1, False),
         lambda x, i, t: torch.zeros(6).index_put((i,), x[0, :, 0], accumulate=True), lambda x, i, t: x[-i],
         lambda x, i, t: F.one_hot(i, 5), lambda x, i, t: x[:2, :2].take_along_dim(t, 2),
     ]  # fmt: skip

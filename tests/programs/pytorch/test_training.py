@@ -125,3 +125,12 @@ def test_frozen_weights_are_computed_again_for_each_version():
         for p in model.parameters():
             p.grad = torch.ones_like(p)
         optimiser.step()
+
+
+def test_modules_of_one_class_have_their_own_weights():
+    models = [torch.nn.Linear(4, 3) for _ in range(3)]
+    forward = torch.compile(lambda model, x: model(x), backend=nestor, options={"freeze": True})
+    x = torch.randn(2, 4)
+    with torch.no_grad():
+        for model in models * 2:
+            torch.testing.assert_close(forward(model, x), model(x))
