@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..numpy_api.definitions import dtype_of, recorded, xp
+from .numbers import number
 from .table import row
 
 _FLOAT = np.dtype(np.float32)
@@ -14,7 +15,8 @@ _FLOAT = np.dtype(np.float32)
 
 
 def _full(size: Any, fill_value: Any, dtype: Any = None) -> Any:
-    return recorded(np.full, tuple(size), fill_value, dtype or _of_number(fill_value))
+    dtype = dtype or _of_number(fill_value)
+    return recorded(np.full, tuple(size), number(fill_value, dtype), dtype)
 
 
 def _of_number(value: Any) -> np.dtype:
@@ -22,7 +24,8 @@ def _of_number(value: Any) -> np.dtype:
 
 
 def _full_like(self: Any, fill_value: Any, dtype: Any = None) -> Any:
-    return recorded(np.full, self.shape, fill_value, dtype or dtype_of(self))
+    dtype = dtype or dtype_of(self)
+    return recorded(np.full, self.shape, number(fill_value, dtype), dtype)
 
 
 def _arange(start: Any, end: Any, step: Any = 1, dtype: Any = None) -> Any:

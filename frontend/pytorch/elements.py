@@ -11,6 +11,7 @@ import numpy as np
 from ...dialects.special import erf, erfc, lgamma, sigmoid
 from ..nn.activations import gelu
 from ..numpy_api.definitions import dtype_of, is_symbol, recorded, xp
+from .numbers import number
 from .table import DEFAULT, INT_TO_FLOAT, SAME, TO_BOOL, elementwise, row
 
 
@@ -127,7 +128,7 @@ def _scaled(x: Any, factor: Any) -> Any:
     """`x` times a number, in the dtype of `x`."""
     if not is_symbol(factor) and factor == 1:
         return x
-    return x * (dtype_of(x).type(factor) if not is_symbol(factor) else factor)
+    return x * number(factor, dtype_of(x))
 
 
 def _never_zero(name: str):
@@ -279,8 +280,7 @@ elementwise(
 
 
 def _filled(self: Any, mask: Any, value: Any) -> Any:
-    value = value.astype(dtype_of(self)) if is_symbol(value) else dtype_of(self).type(value)
-    return xp.where(mask, value, self)
+    return xp.where(mask, number(value, dtype_of(self)), self)
 
 
 # ---- conversions ------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..numpy_api.definitions import dtype_of, is_symbol, recorded, require, xp
+from .numbers import number
 from .reducing import wide
 from .shapes import axis_of
 from .table import row
@@ -61,7 +62,7 @@ def _scattered(self: Any, dim: int, index: Any, src: Any, adds: bool) -> Any:
     if is_symbol(src) and src.ndim:
         src = _part_like(src, index)
     elif not is_symbol(src):
-        src = dtype_of(self).type(src)
+        src = number(src, dtype_of(self))
     made = xp.copy(self)
     places = _grid(index, axis_of(self, dim))
     if adds:
@@ -145,7 +146,7 @@ def _added_at(self: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -
     if self.ndim == 0:
         return self + source * alpha if source.ndim == 0 else self + xp.sum(source) * alpha
     index = _not_negative(_as_vector(index), "index_add")
-    added = source if alpha == 1 else source * dtype_of(source).type(alpha)
+    added = source if alpha == 1 else source * number(alpha, dtype_of(source))
     return _accumulated(self, (None,) * axis_of(self, dim) + (index,), added)
 
 

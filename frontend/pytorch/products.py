@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..numpy_api.definitions import dtype_of, xp
+from .numbers import number
 from .table import row
 
 
@@ -20,7 +21,7 @@ def product(a: Any, b: Any) -> Any:
 
 
 def _scaled(x: Any, factor: Any) -> Any:
-    return x if isinstance(factor, int | float) and factor == 1 else x * dtype_of(x).type(factor)
+    return x if isinstance(factor, int | float) and factor == 1 else x * number(factor, dtype_of(x))
 
 
 def _added(self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any:

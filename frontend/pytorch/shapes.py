@@ -10,6 +10,7 @@ import numpy as np
 
 from ..nn.padding import padded
 from ..numpy_api.definitions import dtype_of, is_symbol, recorded, xp
+from .numbers import number
 from .table import row
 
 
@@ -123,8 +124,7 @@ def _padded(self: Any, pad: Any, value: Any = 0) -> Any:
         if before < 0 or after < 0:
             self = _at(self, first + k, slice(max(-before, 0), size - max(-after, 0)))
     amounts = tuple([(max(b, 0), max(a, 0)) for b, a in pairs])
-    fill = dtype_of(self).type(value)
-    return recorded(padded, self, amounts, fill)
+    return recorded(padded, self, amounts, number(value, dtype_of(self)))
 
 
 def _flipped(self: Any, dims: Any) -> Any:

@@ -162,6 +162,7 @@ CREATED = [
     lambda x: torch.zeros(2, 3) + x[0, 0], lambda x: torch.ones_like(x), lambda x: torch.full_like(x, 2.5),
     lambda x: torch.arange(5) + x[0, 0], lambda x: torch.arange(1, 9, 3), lambda x: torch.full((2,), 7),
     lambda x: torch.eye(3), lambda x: x.new_zeros(2, 2), lambda x: torch.linspace(0, 1, 5) + x[0, 0],
+    lambda x: torch.full((2,), -5, dtype=torch.uint8), lambda x: (x > 0).to(torch.uint8).masked_fill(x > 1, -1),
     lambda x: torch.tensor(3.0) * x, lambda x: x.new_full((3,), 2), lambda x: torch.zeros(3, dtype=torch.bool),
 ]  # fmt: skip
 
