@@ -31,8 +31,13 @@ UNSPECIFIED = ("empty", "empty_like", "empty_permuted", "new_empty", "sparse.mm"
 INFOS = [info for info in op_db if _names(info) & MAPPED and not info.name.startswith(UNSPECIFIED)]
 
 
-def outcome(info, sample):
-    """ "passed", "by PyTorch" where an operation is not in the table, "refused by PyTorch", or what is wrong."""
+def _tensors(sample):
+    leaves = torch.utils._pytree.tree_leaves((sample.input, sample.args, sample.kwargs))
+    return [one.detach() for one in leaves if isinstance(one, torch.Tensor)]
+
+
+def _function(info, sample):
+    """The operation as a function of the tensors of a sample."""
 
     def function(*tensors):
         rest = iter(tensors)
@@ -43,21 +48,59 @@ def outcome(info, sample):
         given, args, kwargs = torch.utils._pytree.tree_map(filled, (sample.input, sample.args, sample.kwargs))
         return info.op(given, *args, **kwargs)
 
-    leaves = torch.utils._pytree.tree_leaves((sample.input, sample.args, sample.kwargs))
-    tensors = [one.detach() for one in leaves if isinstance(one, torch.Tensor)]
+    return function
+
+
+def _results(value):
+    return [one for one in torch.utils._pytree.tree_leaves(value) if isinstance(one, torch.Tensor)]
+
+
+def _gradients(function, tensors):
+    """Those of a weighted sum of all results; None where there are none."""
+    inputs = [one.clone().requires_grad_(one.dtype.is_floating_point) for one in tensors]
+    results = [one for one in _results(function(*inputs)) if one.requires_grad]
+    if not results:
+        return None
+    total = sum((one * torch.linspace(0.5, 1.5, one.numel()).reshape(one.shape)).sum() for one in results)
+    wanted = [one for one in inputs if one.requires_grad]
+    found = torch.autograd.grad(total, wanted, allow_unused=True)
+    return [torch.zeros_like(x) if g is None else g for g, x in zip(found, wanted, strict=True)]
+
+
+def _values(function, tensors):
+    results = function(*[one.clone() for one in tensors])
+    leaves = torch.utils._pytree.tree_leaves(results)
+    return _results(results) if all(isinstance(one, torch.Tensor) for one in leaves) else None
+
+
+def outcome(info, sample, of=_values):
+    """ "passed", "by PyTorch" where an operation is not in the table, "refused by PyTorch", or what is wrong."""
+    function, tensors = _function(info, sample), _tensors(sample)
     try:
-        expected = function(*[one.clone() for one in tensors])
+        expected = of(function, tensors)
     except Exception:
         return "refused by PyTorch"
-    if not all(isinstance(one, torch.Tensor) for one in torch.utils._pytree.tree_leaves(expected)):
+    if expected is None:
         return "no tensor"
     run = compiled(function)
     try:
-        found = run(*tensors)
-        same(found, expected, 1e-3, 1e-4, strides=False)
+        same(of(run, tensors), expected, 2e-3, 2e-4, strides=False)
     except Exception as error:
         return f"{type(error).__name__}: {str(error).strip().splitlines()[0][:200]}"
     return "by PyTorch" if operations_by_torch(run) else "passed"
+
+
+@pytest.mark.parametrize(
+    "info", [one for one in INFOS if one.supports_autograd], ids=lambda info: info.full_name
+)
+def test_gradients_of_samples(info):
+    counts = Counter()
+    torch.manual_seed(0)
+    for k, sample in enumerate(info.sample_inputs("cpu", torch.float32)):
+        if k == MOST_SAMPLES // 4:
+            break
+        counts[outcome(info, sample, _gradients)] += 1
+    assert not {what: n for what, n in counts.items() if what not in RIGHT}, dict(counts)
 
 
 @pytest.mark.parametrize("info", INFOS, ids=lambda info: info.full_name)
