@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from .frontend.nn import random as random
     from .frontend.operations.own_calls import custom_call as custom_call
     from .frontend.operations.own_reductions import reduce as reduce
+    from .frontend.pytorch.torch_function import torch_function as torch_function
     from .runtime.cpu.threads import get_num_threads as get_num_threads
     from .runtime.cpu.threads import set_num_threads as set_num_threads
 
@@ -84,6 +85,7 @@ _PUBLIC = {
     "checkpoint": ".frontend.functional.checkpoints",
     "custom_vjp": ".frontend.interface.custom_rules",
     "custom_jvp": ".frontend.interface.custom_rules",
+    "torch_function": ".frontend.pytorch.torch_function",
     "set_num_threads": ".runtime.cpu.threads",
     "get_num_threads": ".runtime.cpu.threads",
     "NestorError": ".dialects.diagnostic",

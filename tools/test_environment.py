@@ -89,6 +89,8 @@ def report() -> list[str]:
         lines.append("no ml_dtypes: NumPy has no bfloat16, whose calls are skipped (pip install ml_dtypes)")
     if find_spec("pygls") is None:
         lines.append("no pygls: the tests of the language server are skipped (pip install pygls)")
+    if find_spec("torch") is None:
+        lines.append("no PyTorch: the tests of its backend are skipped (pip install -e '.[torch]')")
     if not has_gpu():
         lines.append("no GPU: the cuda target is tested up to its clear error; cuda-sim runs the kernels")
     if shutil.which("g++") is None:

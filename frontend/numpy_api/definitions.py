@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +35,7 @@ from ..values.values import Group, Static, Value
 from .registry import handles
 
 if TYPE_CHECKING:
+    from .definition_run import DefinitionRun
     from .symbols import Symbol
 
 _RUNNING: list[Any] = []
@@ -72,12 +74,20 @@ def run(
     from .definition_run import DefinitionRun
 
     trace = DefinitionRun(graph, getattr(function, "__name__", ""))
-    _RUNNING.append(trace)
-    try:
+    with running(trace):
         result = function(
             *[trace.object(v) for v in args], **{name: trace.object(v) for name, v in kwargs.items()}
         )
         return trace.value(result)
+
+
+@contextmanager
+def running(trace: DefinitionRun) -> Iterator[None]:
+    """While definitions run in `trace`: what they raise as NumPy would is the error of the call."""
+    graph = trace.graph
+    _RUNNING.append(trace)
+    try:
+        yield
     except (NestorError, Respecialise):
         raise
     except np.exceptions.AxisError as error:

@@ -28,6 +28,7 @@ PAGES = {
     "precision": (2, ""),
     "layouts": (3, ""),
     "strategies": (2, "tiles of a product"),
+    "pytorch": (4, ""),
     "quantisation": (4, "['uint8', 'uint8']"),
 }
 """By the page: how many snippets it has at least, and what they print."""
@@ -52,6 +53,8 @@ def test_the_snippets_run(page, tmp_path):
     assert len(snippets) >= least
     path = tmp_path / "page.py"
     path.write_text("\n".join(snippets))
+    if page == "pytorch":
+        pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'torch' has it)")
     ran = subprocess.run([sys.executable, path], cwd=tmp_path, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert printed in ran.stdout

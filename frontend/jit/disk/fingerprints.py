@@ -237,4 +237,6 @@ def _of_object(value: Any, depth: int) -> str:
         return _of_op(value, depth)
     if isinstance(value, CustomRule) and isinstance(value.function, Primal):
         return f"{kind.__name__}({_of_op(value.function, depth)})"
+    if is_own(kind) and hasattr(kind, "fingerprint_text"):  # data of Nestor's that does not change
+        return f"{kind.__qualname__}({digest(value.fingerprint_text())})"
     raise Unkeyed(f"an object of the class '{kind.__module__}.{kind.__qualname__}'")

@@ -126,6 +126,7 @@ def test_no_circles(graph):
 
 FRONTEND = (
     *(
+        "pytorch",
         "testing",
         "quant",
         "nn",
