@@ -152,6 +152,7 @@ class NestScheduleCpuPass(ModulePass):
     non_temporal: bool | None = None
     amx: bool | None = None
     vnni: bool | None = None
+    bf16: bool | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = Machine(self._cpu(op))
