@@ -27,6 +27,7 @@ PAGES = {
     "dask": (8, ""),
     "precision": (2, ""),
     "layouts": (3, ""),
+    "padding": (2, ""),
     "quantisation": (4, "['uint8', 'uint8']"),
 }
 """By the page: how many snippets it has at least, and what they print."""

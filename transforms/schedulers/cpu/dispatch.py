@@ -9,7 +9,7 @@ Each strategy that is more than a few lines has a module of its own, `cpu_*.py`;
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
@@ -76,8 +76,11 @@ TILE = 32
 """Iterations of both loops of a tile: this many cache lines of each buffer stay in the first-level cache."""
 
 
-def schedule_sums_of_products(function: FuncOp, machine: Machine) -> None:
-    """Convolutions, products, and the matrices that they make and use. A program without any does not import how."""
+def schedule_sums_of_products(
+    function: FuncOp, machine: Machine, nests: Callable[[], Iterable[ForOp]]
+) -> None:
+    """Convolutions, products, and the matrices that they make and use, of the `nests` that there are at a time. A program
+    without any does not import how."""
     from .batch_slices import slices_in
     from .joined_axes import join_axes
     from .matrix_stacks import join_stacks
@@ -91,7 +94,7 @@ def schedule_sums_of_products(function: FuncOp, machine: Machine) -> None:
 
         tiling = MATRIX_UNIT if machine.cpu.amx else VECTORS
         optional(lambda: widen_in_products(function, steps, tiling))
-    for nest in list(outermost_loops(function)):
+    for nest in list(nests()):
         if nest.parent is not None:
             joined = unless_refused(partial(_join_terms, nest, steps), lambda _, nest=nest: nest)
             first_of(SUMS, nest.label, Sums(joined, machine))
@@ -100,7 +103,7 @@ def schedule_sums_of_products(function: FuncOp, machine: Machine) -> None:
     for sliced in slices_in(function, machine.cpu):
         optional(partial(_schedule_slices, sliced, machine))
     optional(lambda: join_stacks(function, steps))
-    optional(lambda: schedule_products(function, machine))
+    optional(lambda: schedule_products(nests(), machine))
 
 
 def _schedule_slices(sliced: Sliced, machine: Machine) -> None:
@@ -411,11 +414,11 @@ def _schedule_parts(loop: ForOp, machine: Machine) -> bool:
     return True
 
 
-def schedule_products(function: FuncOp, machine: Machine) -> None:
-    """Tile the products of a function, with the nests around them."""
+def schedule_products(nests: Iterable[ForOp], machine: Machine) -> None:
+    """Tile products, with the nests around them."""
     from .skinny_products import sink_vector
 
-    for nest in list(outermost_loops(function)):
+    for nest in list(nests):
         if nest.parent is not None:
             optional(partial(sink_vector, nest, machine.steps))
             product = Nest(perfect_band(nest), machine, machine.cpu.threads != 1, in_parts=True)

@@ -54,6 +54,7 @@ What stays serial or scalar is said in a remark, with the dependence or the acce
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import partial
 
@@ -65,6 +66,7 @@ from xdsl.passes import ModulePass
 from ....analysis.machine import DEFAULT_CPU, Cpu, cpu
 from ....analysis.nest.loop_structure import functions, loops_in
 from ....analysis.nest.sets.dependence import Dependences
+from ....analysis.nest.sets.loop_bounds import is_known_before
 from ....dialects.diagnostic import fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp
 from ...nest.mapping.parallel import why_not_parallel
@@ -81,6 +83,7 @@ def schedule_nests(function: FuncOp, machine: Machine = DEFAULT) -> None:
 
 def _schedule_nests(function: FuncOp, machine: Machine) -> None:
     nests = list(outermost_loops(function))
+    drivers = {nest for nest in nests if _has_own_extents(nest)}
     if any(isinstance(op, AccumulateOp | AllocOp) for op in function.walk()):
         from .dispatch import schedule_sums_of_products
         from .reductions import in_turn
@@ -88,18 +91,36 @@ def _schedule_nests(function: FuncOp, machine: Machine) -> None:
 
         if has_tuples(function):
             optional(partial(lift_tuples, function, machine.steps, machine.cpu.l2_bytes))
-        optional(partial(schedule_sums_of_products, function, machine))
+        optional(partial(schedule_sums_of_products, function, machine, partial(_nests_of, function, drivers)))
         if has_big_arrays(function, machine.cpu):
             from .relative_sums import do_relative_sums_in_parts
 
             optional(partial(do_relative_sums_in_parts, function, machine.cpu, machine.steps))
-        nests = in_turn(outermost_loops(function))
+        nests = in_turn(_nests_of(function, drivers))
     for nest in nests:
         optional(partial(schedule, nest, machine))
     if sum(loop.kind == "parallel" for loop in outermost_loops(function)) > 1:
         from .sweeps import turn_back
 
         optional(partial(turn_back, function, machine.cpu, machine.steps))
+
+
+def _has_own_extents(loop: ForOp) -> bool:
+    """Whether an iteration makes buffers of extents that it computes itself, for the rows of one sequence of many: what
+    is in it is a program of its own, and its nests are scheduled as those of a function are."""
+    allocs = [op for op in loop.body.block.ops if isinstance(op, AllocOp)]
+    return loop.kind == "serial" and any(
+        not is_known_before(size, loop) for alloc in allocs for size in alloc.sizes
+    )
+
+
+def _nests_of(function: FuncOp, drivers: set[ForOp]) -> Iterator[ForOp]:
+    """The nests that are scheduled one by one."""
+    for nest in outermost_loops(function):
+        if nest in drivers:
+            yield from outermost_loops(nest)
+        else:
+            yield nest
 
 
 def schedule(nest: ForOp, machine: Machine = DEFAULT) -> None:
