@@ -44,6 +44,7 @@ class UnknownMachine(LookupError):
 _V3 = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
 _V4 = (*_V3, "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl")
 _VNNI = ("avx512vnni",)
+_BF16 = ("avx512bf16",)
 _AMX = ("amx-bf16", "amx-int8", "amx-tile")
 
 
@@ -71,6 +72,8 @@ class Cpu(NamedTuple):
     """Whether a unit multiplies matrices of bytes."""
     vnni: bool = False
     """Whether instructions add four products of bytes to each lane of a vector of 512 bits (AVX512-VNNI)."""
+    bf16: bool = False
+    """Whether instructions add two products of bfloat16 to each lane of a vector of 512 bits (AVX512-BF16)."""
     line: int = LINE_BYTES
     triple: str = "x86_64-unknown-linux-gnu"
 
@@ -103,7 +106,7 @@ CPUS = {
         Cpu(
             "sapphire-rapids",
             "sapphirerapids",
-            (*_V4, *_VNNI, *_AMX),
+            (*_V4, *_VNNI, *_BF16, *_AMX),
             512,
             32,
             48,
@@ -112,10 +115,11 @@ CPUS = {
             non_temporal=True,
             amx=True,
             vnni=True,
+            bf16=True,
         ),
         Cpu("zen3", "znver3", _V3, 256, 16, 32, 512, 32 << 10),
-        Cpu("zen4", "znver4", (*_V4, *_VNNI), 512, 32, 32, 1024, 32 << 10, vnni=True),
-        Cpu("zen5", "znver5", (*_V4, *_VNNI), 512, 32, 48, 1024, 32 << 10, vnni=True),
+        Cpu("zen4", "znver4", (*_V4, *_VNNI, *_BF16), 512, 32, 32, 1024, 32 << 10, vnni=True, bf16=True),
+        Cpu("zen5", "znver5", (*_V4, *_VNNI, *_BF16), 512, 32, 48, 1024, 32 << 10, vnni=True, bf16=True),
     )
 }
 """In the order of the fields; from the makers' optimisation manuals. The first three are the levels of the x86-64 psABI,

@@ -160,6 +160,9 @@ PAIRS = "nestor.pairs"
 VNNI = "nestor.vnni"
 """Instructions that add four products of bytes to each lane do what is in it. nest-annotate checks it (`vnni_tiles.py`)."""
 
+BF16_PAIRS = "nestor.bf16_pairs"
+"""An instruction adds two products of bfloat16 to each lane: the loop. nest-annotate checks it (`bf16_pairs.py`)."""
+
 AMX = "nestor.amx"
 """The matrix unit of a CPU adds up the terms. nest-annotate checks it (`amx_tiles.py`)."""
 

@@ -22,6 +22,7 @@ EXTENDED: dict[str, str] = {
     "nvgpu": "ext.nvgpu:NVGPU",
     "vector": "ext.vector:VECTOR",
     "llvm": "ext.llvm:LLVM",
+    "x86vector": "ext.x86vector:X86VECTOR",
 }
 """Upstream dialects that Nestor extends by operations that xDSL lacks: these replace xDSL's dialect object."""
 

@@ -1,5 +1,11 @@
-"""An encoder layer of a transformer: attention with a mask of the padding, a feed-forward part, normalised before each."""
+"""An encoder of a transformer: attention with a mask of the padding, a feed-forward part, normalised before each.
 
+`encode` works on padded arrays, `encode_rows` on the tokens that there are: norms, products and activations go over the
+rows of all sequences, one after the other, and each sequence attends to itself alone. `python examples/transformer.py`
+compares them.
+"""
+
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -71,3 +77,61 @@ def encode(layer: Encoder, x: Array, lengths: NDArray[np.int64], heads: int = 2)
     y = nn.layer_norm(x, layer.scale2, layer.shift2)
     x = x + nn.gelu(y @ layer.up + layer.up_bias) @ layer.down + layer.down_bias
     return x
+
+
+def encode_rows(layer: Encoder, rows: Array, lengths: NDArray[np.int64], heads: int = 2) -> Array:
+    """A layer on `rows` (tokens, width), the `lengths` of the sequences one after the other."""
+    y = nn.layer_norm(rows, layer.scale1, layer.shift1)
+    query, key, value = y @ layer.queries, y @ layer.keys, y @ layer.values
+    rows = rows + nn.packed_attention(query, key, value, lengths, heads) @ layer.joined
+    y = nn.layer_norm(rows, layer.scale2, layer.shift2)
+    return rows + nn.gelu(y @ layer.up + layer.up_bias) @ layer.down + layer.down_bias
+
+
+def encode_ragged(
+    layers: Sequence[Encoder],
+    x: Array,
+    lengths: NDArray[np.int64],
+    heads: int = 2,
+    layer: Callable = encode_rows,
+) -> Array:
+    """`x` (batch, positions, width) through all layers, zeros behind the first `lengths` positions of each."""
+    rows = nn.packed(x, lengths)
+    for weights in layers:
+        rows = layer(weights, rows, lengths, heads)
+    return nn.unpacked(rows, lengths, x.shape[1])
+
+
+def main() -> None:
+    import time
+
+    import nestor as nt
+
+    rng = np.random.default_rng(0)
+    heads, positions, width = 4, 128, 128
+    layers = [make_encoder(rng, width, 4 * width) for _ in range(3)]
+    lengths = np.minimum(positions, rng.lognormal(3, 1, 16).astype(np.int64) + 1)
+    x = rng.standard_normal((16, positions, width)).astype(np.float32)
+    on_rows = nt.jit(encode_rows, static_argnames="heads")
+    padded = nt.jit(encode, static_argnames="heads")
+
+    def whole(x: Array) -> Array:
+        for weights in layers:
+            x = padded(weights, x, lengths, heads)
+        return x
+
+    keep = np.arange(positions) < lengths[:, None]
+    ragged, full = encode_ragged(layers, x, lengths, heads, on_rows), whole(x)
+    print(f"{lengths.sum()} tokens of {keep.size}, largest difference {abs(ragged - full)[keep].max():.1e}")
+    for name, call in (
+        ("padded", lambda: whole(x)),
+        ("ragged", lambda: encode_ragged(layers, x, lengths, heads, on_rows)),
+    ):
+        start = time.perf_counter()
+        for _ in range(10):
+            call()
+        print(f"{name}: {100 * (time.perf_counter() - start):.1f} ms")
+
+
+if __name__ == "__main__":
+    main()

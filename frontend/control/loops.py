@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from copy import copy
 
+from ...analysis.tensor.own_extents import reads_extents
 from ..frame.frame import Frame
 from ..frame.objects import is_ref
 from ..frame.recursion import bind, evaluate, test
@@ -153,7 +154,9 @@ def _outside(
     turns = items() if items is not None else None
     if turns is not None and len(turns) <= SMALL and isinstance(node, ast.For):
         try:
-            return _unroll(frame, node, turns, execute)
+            return _unroll_short(frame, node, turns, execute)
+        except _OwnExtents:
+            again()
         except UnsupportedError:
             raise first from None
     try:
@@ -169,6 +172,35 @@ def _outside(
     except UnsupportedError:
         pass
     raise (second if isinstance(first, NotElementwise) else first) from None
+
+
+class _OwnExtents(UnsupportedError):
+    """The iterations of a loop have extents of their own, which they read from an array: it stays a loop."""
+
+
+def _unroll_short(frame: Frame, node: ast.For, turns: list[Callable[[], Value]], execute: Execute) -> None:
+    """Unroll a loop, but not one over sequences of different lengths: raises _OwnExtents, and nothing changed."""
+    if len(turns) < 2 or not _has_slices(node):
+        return _unroll(frame, node, turns, execute)
+    with attempt(frame):
+        block, before = frame.graph.block, len(frame.graph.block.ops)
+
+        def checked(k: int) -> Callable[[], Value]:
+            def item() -> Value:
+                if k == 1 and reads_extents(list(block.ops)[before:]):
+                    raise _OwnExtents("its iterations have extents of their own")
+                return turns[k]()
+
+            return item
+
+        _unroll(frame, node, [checked(k) for k in range(len(turns))], execute)
+
+
+def _has_slices(node: ast.For) -> bool:
+    return any(
+        isinstance(inner, ast.Slice) or (isinstance(inner, ast.Name) and inner.id == "slice")
+        for inner in ast.walk(node)
+    )
 
 
 def _counted(frame: Frame, iterable: Value) -> tuple[Range, Callable[[Value], Value]] | None:

@@ -10,6 +10,7 @@ from .activations import gelu, log_softmax, logsumexp, relu, silu, softmax
 from .convolution import conv, conv1d, conv2d, conv3d
 from .layers import attention, cross_entropy, dropout, embedding, one_hot
 from .normalise import batch_norm, batch_norm_training, layer_norm, rms_norm
+from .packed import packed, packed_attention, unpacked
 from .pooling import adaptive_avg_pool, adaptive_max_pool, avg_pool, max_pool
 
 __all__ = [
@@ -32,9 +33,12 @@ __all__ = [
     "logsumexp",
     "max_pool",
     "one_hot",
+    "packed",
+    "packed_attention",
     "relu",
     "rms_norm",
     "silu",
     "softmax",
+    "unpacked",
 ]
 __all__ += special.__all__

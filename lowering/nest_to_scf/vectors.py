@@ -46,6 +46,7 @@ from ...analysis.nest.kernels.vector_forms import Obstacle, no_vector_form, vari
 from ...analysis.nest.loop_structure import is_in_rounds
 from ...analysis.nest.sets.domains import DIVISIONS, Domain, domain_of, may_be_undefined
 from ...dialects.affine import AffineList
+from ...dialects.attributes import BF16_PAIRS
 from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.ext.arith import vector_form
 from ...dialects.nest import AccumulateOp, ForOp, IndexOp, LoadOp, PrefetchOp, StoreOp
@@ -164,7 +165,7 @@ class VectorLoop:
         dividend, divisor = [self.lanes.vector(v) for v in op.operands]
         element = op.results[0].type
         assert isinstance(element, IntegerType | IndexType)
-        lanes_on = self._needed(op).vector()
+        lanes_on = self.needed(op).vector()
         if lanes_on is not None:
             ones = self.lanes.constant(IntegerAttr(1, element), element)
             select = vector_form(arith.SelectOp)
@@ -175,7 +176,7 @@ class VectorLoop:
         self.builder.emit(copy)
         self.body.define(op.results[0], copy.results[0])
 
-    def _needed(self, op: Operation) -> LaneMask:
+    def needed(self, op: Operation) -> LaneMask:
         """The lanes in which a load or a computation is needed."""
         guards = self.body.guards.of(op)
         return self.lanes.mask(Domain()) if guards is None else self.lanes.any_of(guards)
@@ -186,7 +187,7 @@ class VectorLoop:
             at = self.body.values[copy]
             assert isinstance(at, int)
             return self.body.define(op.result, vectors[at])
-        mask = self._needed(op)
+        mask = self.needed(op)
         if self.varies(op.indices):
             buffer = self.body.value(op.memref)
             return self.body.define(op.result, self.access.load(op, buffer, op.indices, mask.vector()))
@@ -370,6 +371,10 @@ class VectorLoop:
 
     def inner_loop(self, op: ForOp) -> None:
         """A loop whose iterations are the same for all lanes: it stays, and its body becomes vectors."""
+        if BF16_PAIRS in op.attributes:
+            from .bf16_pairs import lower_pairs
+
+            return lower_pairs(self, op)
         around = self.body.counted if op.kind == "serial" else self.body.repeated
         from .interleaved_stores import interleaved_store
 

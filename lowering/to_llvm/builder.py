@@ -13,12 +13,14 @@ from typing import Any
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
+    BFloat16Type,
     DenseIntOrFPElementsAttr,
     FloatAttr,
     IntegerType,
     SymbolRefAttr,
     VectorType,
     i1,
+    i16,
     i32,
     i64,
 )
@@ -59,6 +61,14 @@ def llvm_class(name: str) -> type[Operation]:
     """The class called `llvm.X` (xDSL's), `ext.X` or `intr.X` (ours): tables name it, for it is made when it is used."""
     module, _, kind = name.partition(".")
     return getattr(_MODULES[module], kind)
+
+
+def _bits_of_bfloat(type: Attribute) -> Attribute | None:
+    """The integers that bfloat16 are in memory, for LLVM's passes: of 22.1 some make vectors of bfloat16 (of 65, say) from
+    scalars next to each other, which its code generation does not know. None of other types."""
+    if isinstance(type, VectorType):
+        return VectorType(i16, type.shape) if isinstance(type.element_type, BFloat16Type) else None
+    return i16 if isinstance(type, BFloat16Type) else None
 
 
 class FunctionBuilder:
@@ -435,7 +445,12 @@ class FunctionBuilder:
         self, pointer: SSAValue, type: Attribute, alignment: int = 8, hint: str | None = None
     ) -> SSAValue:
         properties = {"alignment": int_attr(alignment), "ordering": int_attr(0)}
-        return self.emit(llvm.LoadOp, (pointer,), type, properties, hint)
+        bits = _bits_of_bfloat(type)
+        if bits is None:
+            return self.emit(llvm.LoadOp, (pointer,), type, properties, hint)
+        return self.emit(
+            llvm.BitcastOp, (self.emit(llvm.LoadOp, (pointer,), bits, properties),), type, None, hint
+        )
 
     def store(self, value: SSAValue, pointer: SSAValue, alignment: int = 8, streaming: bool = False) -> None:
         properties: dict[str, Attribute] = {
@@ -444,6 +459,8 @@ class FunctionBuilder:
         }
         if streaming:
             properties["nontemporal"] = UNIT
+        if (bits := _bits_of_bfloat(value.type)) is not None:
+            value = self.emit(llvm.BitcastOp, (value,), bits)
         self.emit(llvm.StoreOp, (value, pointer), None, properties)
 
     def alloca(self, type: Attribute, alignment: int, hint: str | None = None) -> SSAValue:

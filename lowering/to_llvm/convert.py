@@ -63,7 +63,7 @@ from .types import (
 from .vector import VECTOR
 
 HANDLERS: dict[str, Handler] = {**ARITH, **MATH, **MEMREF, **SCF, **VECTOR, **PARALLEL}
-"""How operations are translated, by name; those of amx and vnni are beside, for few programs have any."""
+"""How operations are translated, by name; those of amx, vnni and x86vector are beside, for few programs have any."""
 
 _DEFAULT = cpu()
 
@@ -99,6 +99,10 @@ def handler_of(name: str) -> Handler | None:
         from .vnni import VNNI
 
         return VNNI.get(name)
+    if name.startswith("x86vector."):
+        from .x86vector import X86VECTOR
+
+        return X86VECTOR.get(name)
     return HANDLERS.get(name)
 
 

@@ -32,6 +32,7 @@ def host() -> Cpu:
         non_temporal=b"amx_tile" in facts,
         amx=may_use_tiles(),
         vnni=level == "x86-64-v4" and b"avx512_vnni" in facts,
+        bf16=level == "x86-64-v4" and b"avx512_bf16" in facts,
     )
 
 

@@ -29,6 +29,7 @@ PAGES = {
     "layouts": (3, ""),
     "strategies": (2, "tiles of a product"),
     "pytorch": (4, ""),
+    "padding": (2, ""),
     "quantisation": (4, "['uint8', 'uint8']"),
 }
 """By the page: how many snippets it has at least, and what they print."""

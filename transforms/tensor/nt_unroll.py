@@ -10,7 +10,8 @@
 
 Loops of at most `limit` iterations and `size` operations in all are unrolled in full. With `factor=F`, an iteration of
 the other loops with constant bounds does the work of F, and what is left over follows the loop. Loops whose bounds are
-known at run time only stay as they are, inner loops are unrolled first.
+known at run time only stay as they are, inner loops are unrolled first. So do loops whose iterations read the extent of a
+tensor from an array (analysis/tensor/own_extents.py).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
+from ...analysis.tensor.own_extents import reads_extents
 from ...dialects.affine import constant_of
 from ...dialects.diagnostic import fail
 from ...dialects.ext.arith import NO_OVERFLOW
@@ -46,7 +48,7 @@ class NtUnrollPass(ModulePass):
             raise fail(op, f"cannot unroll by a factor of {self.factor}", hint="a factor is 1 or more")
         for loop in reversed([inner for inner in op.walk() if isinstance(inner, scf.ForOp)]):
             turns = turns_of(loop)
-            if turns is None:
+            if turns is None or reads_extents(loop.body.block.ops):
                 continue
             if len(turns) <= self.limit and len(turns) * _operations(loop) <= self.size:
                 unroll(loop, turns, len(turns))

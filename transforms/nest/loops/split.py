@@ -15,7 +15,7 @@ becomes with factor=16, tail=remainder
       ... %x[%t + 16 * (%n floordiv 16)] ...
     }
 
-with tail=mask
+(where the upper bound is a min of several, all but one of them must be multiples of the factor), with tail=mask
 
     nest.for "i.o" %o = 0 to %n ceildiv 16 {
       nest.for "i.i" %v = 0 to 16 {
@@ -85,17 +85,29 @@ def why_not_split(loop: ForOp, factor: int, tail: Tail = "remainder") -> NestorE
     trips = _trips(loop)
     if tail == "perfect":
         return _why_not_perfect(loop, factor, trips)
-    if tail == "remainder" and len(trips) != 1 and not _divides(factor, trips, loop):
-        return fail(
-            loop,
-            f'cannot split the loop "{loop.label}" with a remainder: its upper bound is a min of several '
-            "expressions",
-            hint="use tail=mask or tail=clamp",
-        )
+    if tail == "remainder" and len(_not_divided(factor, trips, loop)) > 1:
+        return _refuse_several(loop)
     if tail == "mask" and not _divides(factor, trips, loop):
         refusal = why_not_masked(loop)
         return None if refusal is None or _runs_whole_blocks(loop, factor, trips) else refusal
     return None
+
+
+def why_no_rest(loop: ForOp, factor: int) -> NestorError | None:
+    """As `why_not_split` with a remainder, which is refused of all loops that end at the smaller of several numbers: these
+    are parts of others already, and to end early is better for them than a second loop."""
+    if (refusal := why_not_split(loop, factor)) is not None:
+        return refusal
+    trips = _trips(loop)
+    return _refuse_several(loop) if len(trips) != 1 and not _divides(factor, trips, loop) else None
+
+
+def _refuse_several(loop: ForOp) -> NestorError:
+    return fail(
+        loop,
+        f'cannot split the loop "{loop.label}" with a remainder: its upper bound is a min of several expressions',
+        hint="use tail=mask or tail=clamp",
+    )
 
 
 def _trips(loop: ForOp) -> AffineList:
@@ -130,6 +142,12 @@ def _divides(factor: int, trips: AffineList, loop: ForOp) -> bool:
     inputs = input_dims(enclosing_function(loop))
     multiples = [facts.multiple if (facts := facts_of(value_key(v), inputs)) else 1 for v in trips.operands]
     return max(multiples, default=1) > 1 and all(_is_multiple(e, factor, multiples) for e in trips.exprs)
+
+
+def _not_divided(factor: int, trips: AffineList, loop: ForOp) -> list[AffineList]:
+    """Those of the numbers that `factor` is not known to divide. With one of them the rest begins behind its whole blocks,
+    and there is none where another number is less."""
+    return [trips[k] for k in range(len(trips)) if not _divides(factor, trips[k], loop)]
 
 
 def _is_multiple(expression: AffineExpr, factor: int, multiples: Sequence[int]) -> bool:
@@ -182,11 +200,10 @@ def split(loop: ForOp, factor: int, tail: Tail = "remainder") -> tuple[ForOp, ..
         simplify_bounds(loop)
     trips = trip_count(loop)
     assert trips is not None
-    leftover = trips.divided(AffineBinaryOpKind.Mod, factor)
     is_even = tail == "perfect" or _divides(factor, trips, loop)
     remainder = None
     if tail == "remainder" and not is_even:
-        remainder = _make_remainder(loop, trips, leftover, factor)
+        remainder = _make_remainder(loop, trips, factor)
 
     outer_name, inner_name = fresh_names(loop, f"{loop.label}.o", f"{loop.label}.i")
     rounding = AffineBinaryOpKind.CeilDiv if tail in ("mask", "clamp") else AffineBinaryOpKind.FloorDiv
@@ -210,7 +227,7 @@ def split(loop: ForOp, factor: int, tail: Tail = "remainder") -> tuple[ForOp, ..
     return (outer, inner) if remainder is None else (outer, inner, remainder)
 
 
-def _make_remainder(loop: ForOp, trips: AffineList, leftover: AffineList, factor: int) -> ForOp:
+def _make_remainder(loop: ForOp, trips: AffineList, factor: int) -> ForOp:
     """The iterations that are left after whole blocks."""
     remainder = loop.clone()
     remainder.set_label(fresh_names(loop, f"{loop.label}.t")[0])
@@ -221,10 +238,11 @@ def _make_remainder(loop: ForOp, trips: AffineList, leftover: AffineList, factor
             from ..rewrite.buffers import fresh_buffer_name
 
             op.label = StringAttr(fresh_buffer_name(loop, op.label.data))
-    done = trips.divided(AffineBinaryOpKind.FloorDiv, factor).times(factor)
+    (uneven,) = _not_divided(factor, trips, loop)
+    done = uneven.divided(AffineBinaryOpKind.FloorDiv, factor).times(factor)
     position = AffineList.of(remainder.iv)
-    if is_never_negative(trips, loop):
-        remainder.set_bounds(AffineList.of(0), leftover)
+    if len(trips) == 1 and is_never_negative(trips, loop):
+        remainder.set_bounds(AffineList.of(0), uneven.divided(AffineBinaryOpKind.Mod, factor))
         position = done.plus(position)
     else:
         # -1 mod 16 is 15: where the loop may be empty by more than one, the tail counts from its start.

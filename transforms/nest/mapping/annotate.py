@@ -27,6 +27,7 @@ is set. Attributes are called `nestor.*`, and primitives keep them. These are ob
 * `nestor.matrix` (tensor cores): on a nest that is a product of tiles (analysis/nest/kernels/matrix_tiles.py);
 * `nestor.amx` (the matrix unit of a CPU): on another such nest (analysis/nest/kernels/amx_tiles.py);
 * `nestor.vnni` (products of bytes in vectors of a CPU): on one of these (analysis/nest/kernels/vnni_tiles.py);
+* `nestor.bf16_pairs` (two products of bfloat16 a lane): on a loop over two terms (analysis/nest/kernels/bf16_pairs.py);
 * `nestor.async`: on a copy to shared memory, which is in flight then while its thread continues
   (analysis/nest/kernels/async_copies.py).
 
@@ -40,6 +41,7 @@ from xdsl.ir import Attribute
 
 from ....analysis.nest.kernels.amx_tiles import AMX, amx_tile
 from ....analysis.nest.kernels.async_copies import why_not_async
+from ....analysis.nest.kernels.bf16_pairs import BF16_PAIRS, bf16_pairs
 from ....analysis.nest.kernels.loop_marks import refuse_marked
 from ....analysis.nest.kernels.matrix_tiles import NoTile, matrix_tile
 from ....analysis.nest.kernels.running_results import why_not_scan_in_lanes
@@ -88,7 +90,7 @@ def _refusal(loop: ForOp, mark: str, reason: str, hint: str | None = None) -> Ne
     return fail(loop, f'cannot annotate the loop "{loop.label}" with "{mark}": {reason}', hint=hint)
 
 
-_TILES = {MATRIX: matrix_tile, AMX: amx_tile, VNNI: vnni_tile}
+_TILES = {MATRIX: matrix_tile, AMX: amx_tile, VNNI: vnni_tile, BF16_PAIRS: bf16_pairs}
 """The marks for units that multiply matrices, and what says whether a nest is what they do."""
 
 

@@ -58,7 +58,7 @@ from ....analysis.nest.sets.accesses import may_alias, root_of
 from ....dialects.affine import AffineList
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, LoadOp, StoreOp, YieldOp
-from ..loops.split import split, why_not_split
+from ..loops.split import split, why_no_rest
 from ..rewrite.buffers import fresh_buffer_name
 from ..rewrite.loops import fresh_names, rename_copies
 from ..rewrite.sizes import size_of
@@ -84,7 +84,7 @@ def why_not_block_scan(loop: ForOp, factor: int) -> NestorError | None:
             return refuse(
                 BLOCK, loop, "what is accumulated is read from memory that the loop writes", [(op, "here")]
             )
-    return why_not_split(loop, factor)
+    return why_no_rest(loop, factor)
 
 
 def _slice(update: AccumulateOp) -> list[Operation]:

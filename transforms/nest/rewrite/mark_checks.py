@@ -12,6 +12,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from ....analysis.nest.kernels.amx_tiles import amx_tile
+from ....analysis.nest.kernels.bf16_pairs import bf16_pairs
 from ....analysis.nest.kernels.loop_marks import (
     bound_loop_in,
     call_for_effect,
@@ -22,7 +23,7 @@ from ....analysis.nest.kernels.matrix_tiles import NoTile
 from ....analysis.nest.kernels.vector_forms import no_vector_form
 from ....analysis.nest.kernels.vnni_tiles import vnni_tile
 from ....analysis.nest.loop_structure import enclosing_function, enclosing_loops, loops_in
-from ....dialects.attributes import AMX, VNNI
+from ....dialects.attributes import AMX, BF16_PAIRS, VNNI
 from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import BIND_AXES, ForOp
 
@@ -30,7 +31,7 @@ from ....dialects.nest import BIND_AXES, ForOp
 def why_not_compiled(function: FuncOp) -> NestorError | None:
     """The diagnostic of the first mark that has no code together with what is around and inside, None when all have."""
     loops = loops_in(function)
-    if all(loop.kind == "serial" and not {AMX, VNNI} & loop.attributes.keys() for loop in loops):
+    if all(loop.kind == "serial" and not _TILES.keys() & loop.attributes.keys() for loop in loops):
         return None
     return _why_not_one_target(function) or next(filter(None, map(_why_not_marked, loops)), None)
 
@@ -48,7 +49,7 @@ def _why_not_marked(loop: ForOp) -> NestorError | None:
     return None
 
 
-_TILES = {AMX: amx_tile, VNNI: vnni_tile}
+_TILES = {AMX: amx_tile, VNNI: vnni_tile, BF16_PAIRS: bf16_pairs}
 
 
 def _parallel_hint() -> str:

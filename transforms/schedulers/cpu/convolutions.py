@@ -65,6 +65,7 @@ from ..patterns.convolutions import Convolution
 from ..patterns.costs import machine_lanes, padded_width
 from ..patterns.sum_neighbours import even_shares, in_blocks, in_tiles, initial_nest
 from ..patterns.tiles import mark_lanes, mark_unrolled, pattern_in
+from .bf16_terms import Pairs, in_pairs, is_in_pairs, paired_layout
 from .convolution_blocks import in_cache
 
 MOST_ROWS = 14
@@ -145,6 +146,7 @@ def tile_convolution(
     width = shape.vectors * lanes
     if not _is_legal(sum_, shape.rows, width):
         return False
+    is_paired, is_kept = _pairs_last(sum_, cpu), _is_panel_kept(sum_, width, cpu)
     tiles = _tile(sum_, shape.rows, width, steps)
     place = in_cache(sum_, tiles, cpu, steps)
     if place is None:
@@ -152,24 +154,30 @@ def tile_convolution(
         _keep_sums(sum_, tiles, width, steps)
     elif isinstance(alloc := sum_.result.owner, AllocOp):
         _fill_vectors(alloc, width, steps)
+    pairs = in_pairs(sum_.terms[-1], steps) if is_paired else None
+    if pairs is not None:
+        sum_.terms[-1] = pairs.outer
     outermost = enclosing_loops(sum_.sums)[0]
     if share is not None and why_not_parallel(outermost) is None:
-        pairs = [loop for pair in tiles.inner for loop in pair]
-        inner = [place, tiles.row, tiles.column, *sum_.terms, *pairs]
+        both = [loop for pair in tiles.inner for loop in pair]
+        inner = [place, tiles.row, tiles.column, *sum_.terms, *both]
         outermost = even_shares(outermost, inner, steps)
         share(outermost, steps)
     unit = steps.do(add_unit_loop, outermost)
     for buffer in dict.fromkeys(load.memref for load in sum_.panels):
-        _pack(sum_, tiles, buffer, unit, width, before, share, steps)
+        _pack(sum_, tiles, pairs, buffer, unit, width, before, share, steps)
     if why_not_remove_unit_loop(unit) is None:
         steps.do(remove_unit_loop, unit)
-    for row, column in tiles.inner:
+    last = [pairs.rest[1:]] if pairs is not None and pairs.rest else []
+    for row, column in [*last, *tiles.inner]:
         mark_lanes(column, width, steps)
         mark_unrolled(row, steps)
+    if pairs is not None:
+        pairs.mark(steps)
     _fetch(sum_, row, steps)
     if place is not tiles.column:
         _mark_reader(place, lanes, steps)
-    if _is_panel_kept(sum_, width, cpu):
+    if is_kept:
         _stay_with_panel(place, steps)
     for loop in enclosing_loops(place):
         for op in list(loop.body.block.ops):
@@ -178,6 +186,17 @@ def tile_convolution(
     if place is tiles.column and why_not_remove_unit_loop(place) is None:
         steps.do(remove_unit_loop, place)
     return True
+
+
+def _pairs_last(sum_: Convolution, cpu: Cpu) -> bool:
+    """Whether two terms are a step for the processor: that axis, side by side in the image, becomes the last one."""
+    if not is_in_pairs(sum_.sums, cpu) or len(sum_.images) != 1:
+        return False
+    (image,) = sum_.images
+    near = [loop for loop in sum_.terms if pattern_in(image, image.memref, loop) == UNIT]
+    if len(near) == 1:
+        sum_.terms[:] = [*(loop for loop in sum_.terms if loop is not near[0]), *near]
+    return len(near) == 1
 
 
 def _is_legal(sum_: Convolution, rows: int, width: int) -> bool:
@@ -260,6 +279,7 @@ def _fill_vectors(sums: AllocOp, width: int, steps: Steps) -> None:
 def _pack(
     sum_: Convolution,
     tiles: Tiles,
+    pairs: Pairs | None,
     buffer: SSAValue,
     around: ForOp,
     width: int,
@@ -290,22 +310,32 @@ def _pack(
     panel, copy = steps.do(cache_read, buffer, around, axes=axes, name="panel")
     if copy is None:
         return
-    lane = loops_in(copy)[-1]
-    if why_not_split(lane, width, "clamp") is None:
-        _, lane = in_blocks(lane, width, steps)
-    shape = panel.memref.type.get_shape()
+    shape, lane = panel.memref.type.get_shape(), loops_in(copy)[-1]
     names = [f"d{k}" for k in range(len(shape))]
     layout = f"{' '.join(names)} -> {names[-1]}/{width} {' '.join(names[:-1])} {names[-1]}%{width}"
-    if shape[-1] != width and why_not_transform_layout(panel, layout) is None:
+    copies, own = [(copy, lane)], None
+    if pairs is not None and (term := pairs.axis_in(panel, around)) is not None:
+        layout = paired_layout(names, len(names) - 1, term, width)
+        loop = loops_in(copy)[term]
+        own = in_pairs(loop, steps)
+        if own is not None:
+            copies = [(own.outer if loop is copy else copy, lane)]
+            copies += [(own.rest[0], own.rest[-1])] if own.rest else []
+    for k, (nest, lane) in enumerate(copies):
+        if why_not_split(lane, width, "clamp") is None:
+            copies[k] = (nest, in_blocks(lane, width, steps)[1])
+    if (own is not None or shape[-1] != width) and why_not_transform_layout(panel, layout) is None:
         panel = steps.do(transform_layout, panel, layout=layout)
-    if _pattern_in(lane, buffer) == UNIT:
+    is_large = prod(shape) * element_bytes(panel.memref.type.element_type) >= MANY_WEIGHTS
+    for nest, lane in copies:
+        if _pattern_in(lane, buffer) != UNIT:
+            before(nest)
+            continue
+        if own is not None and is_inside(own.pair, lane):
+            mark_unrolled(own.pair, steps)
         mark_lanes(lane, width, steps)
-        if share is not None and lane is not copy and why_not_parallel(copy) is None:
-            if prod(shape) * element_bytes(panel.memref.type.element_type) >= MANY_WEIGHTS:
-                copy = even_shares(copy, loops_in(copy)[-2:], steps)
-            share(copy, steps)
-    else:
-        before(copy)
+        if share is not None and lane is not nest and why_not_parallel(nest) is None:
+            share(even_shares(nest, loops_in(nest)[-2:], steps) if is_large else nest, steps)
 
 
 def _fetch(sum_: Convolution, row: ForOp, steps: Steps) -> None:

@@ -29,7 +29,7 @@ from ....analysis.nest.values.trip_counts import largest_extent
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import AccumulateOp, ForOp
 from ...nest.loops.reorder import reorder, why_not_reorder
-from ...nest.loops.split import split, why_not_split
+from ...nest.loops.split import split, why_no_rest, why_not_split
 from ...nest.mapping.parallel import why_not_parallel
 from ...nest.mapping.vectorize import why_not_lanes
 from ...nest.memory.expand_buffer import expand_buffer
@@ -492,7 +492,7 @@ def _is_better_outside(loop: ForOp, dependences: Dependences) -> bool:
         or not any(_scattered(other) or is_recurrence(other) for other in inner)
     ):
         return False
-    if why_not_split(loop, 2) is not None:
+    if why_no_rest(loop, 2) is not None:
         return False
     variables = variables_of(loop)
     if not variables:

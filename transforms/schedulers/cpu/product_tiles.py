@@ -55,6 +55,7 @@ from ..patterns.costs import UNKNOWN_EXTENT, machine_lanes, padded_width
 from ..patterns.products import Product, elementwise_accesses
 from ..patterns.sum_neighbours import SHARES
 from ..patterns.tiles import compute_where_read, mark_lanes, mark_unrolled, pattern_in
+from .bf16_terms import FACTOR_BYTES, TOGETHER, Pairs, in_pairs, is_in_pairs, paired_layout
 from .vectors import Machine, remark_refusal
 
 DEPTH_BYTES, DEPTH_SHARE = 4096, 256
@@ -105,17 +106,19 @@ class Sizes:
 
 def sizes_for(product: Product, machine: Machine) -> Sizes:
     """The sizes for a product on a machine."""
-    cpu = machine.cpu
+    cpu, pairs = machine.cpu, is_in_pairs(product.sums, machine.cpu)
     row, column, term = (largest_extent(loop) for loop in (product.row, product.column, product.term))
     lanes = machine_lanes(product.term, cpu.vector_bits)
     width = 2 * lanes if column is None else min(2 * lanes, padded_width(column, lanes))
+    width = max(lanes, width) if pairs else width
     most = (cpu.registers - 4) // 2  # two vectors per row; the others are for the operands
-    size = max(1, cpu.vector_bits // lanes // 8)
+    size = FACTOR_BYTES if pairs else max(1, cpu.vector_bits // lanes // 8)
     depth, most_terms = None, max(DEPTH_BYTES, cpu.l2_bytes // DEPTH_SHARE) // size
     if term is None:
         depth = most_terms
     elif term > most_terms:
         depth = -(-term // -(-term // most_terms))
+        depth += depth % TOGETHER if pairs else 0
     if row is not None and row <= FEW_ROWS * most:
         tiles = -(-row // most)
         panels = COLUMN_PANELS if column is None else min(COLUMN_PANELS, -(-column // width))
@@ -206,6 +209,8 @@ class ProductTiling:
         self.product = product
         self.result = product.result
         self.sizes = sizes_for(product, machine)
+        self.is_in_pairs = is_in_pairs(product.sums, machine.cpu)
+        self.pairs: Pairs | None = None
         self.columns = largest_extent(product.column)
         self.share = share
         self.inside = inside
@@ -251,9 +256,10 @@ class ProductTiling:
             row_tiles, inside = tiles, []
         # The threads take the matrices of a batch, so the copies for each of them are not shared again.
         copies_shared = is_shared and not product.batch
+        if self.is_in_pairs and (pairs := in_pairs(term, steps)) is not None:
+            self.pairs, term = pairs, pairs.outer
         panels = self._pack((blocks or [shares])[-1], shares, row_tiles, row, column, copies_shared)
-        mark_lanes(column, self.sizes.width, self.steps)
-        mark_unrolled(row, self.steps)
+        self._mark_tile(row, column)
         if blocks and why_not_prefetch(self.result, row_tiles, 1, whole=True) is None:
             self.steps.do(prefetch, self.result, row_tiles, distance=1, whole=True)
         for panel in panels:
@@ -270,6 +276,17 @@ class ProductTiling:
                 self.share(outermost, steps)
             except NestorError as refusal:  # copies that were made since: their indices are not told apart
                 remark_refusal(outermost, "is not shared by threads", refusal)
+
+    def _mark_tile(self, row: ForOp, column: ForOp) -> None:
+        mark_lanes(column, self.sizes.width, self.steps)
+        mark_unrolled(row, self.steps)
+        if self.pairs is None:
+            return
+        self.pairs.mark(self.steps)
+        if self.pairs.rest:
+            _, row, column = self.pairs.rest
+            mark_lanes(column, self.sizes.width, self.steps)
+            mark_unrolled(row, self.steps)
 
     def _split_shares(self, outer: ForOp, size: int) -> tuple[ForOp, ForOp, ForOp, ForOp]:
         product = self.product
@@ -406,7 +423,9 @@ class ProductTiling:
     def _is_worth(self, operands: tuple[Sequence[SSAValue], ForOp, int], column: ForOp, tile: ForOp) -> bool:
         """Whether operands are worth copying: many columns use an element, or it is to be converted once."""
         buffers, loop, _ = operands
-        many = loop is column or self.columns is None or self.columns >= WORTH_PACKING
+        many = (
+            loop is column or self.columns is None or self.columns >= WORTH_PACKING or self.pairs is not None
+        )
         return many or any(_is_converted(buffer, tile) for buffer in buffers)
 
     def _pack_one(
@@ -422,7 +441,7 @@ class ProductTiling:
         steps = self.steps
         if why_not_cache_read(buffer, at) is not None:
             return None
-        converted = _is_converted(buffer, tile)
+        converted = self.pairs is None and _is_converted(buffer, tile)
         panel, copy = steps.do(cache_read, buffer, at, name="panel", converted=converted)
         if not self.product.batch:
             compute_where_read(buffer, steps)
@@ -439,6 +458,9 @@ class ProductTiling:
         layout = (
             f"{' '.join(names)} -> {' '.join([f'{names[axis]}/{width}', *rest, f'{names[axis]}%{width}'])}"
         )
+        term = None if self.pairs is None else self.pairs.axis_in(panel, tile)
+        if term is not None:
+            layout = paired_layout(names, axis, term, width)
         if why_not_transform_layout(panel, layout) is not None:
             return panel.memref
         if not _stays_perfect(band, band[axis]) or why_not_split(band[axis], width, "clamp") is not None:
@@ -447,7 +469,10 @@ class ProductTiling:
         others = [loop for k, loop in enumerate(band) if k != axis]
         load = next(op for op in inner.walk() if isinstance(op, LoadOp))
         buffer = load.memref
-        if pattern_in(load, load.memref, inner) == UNIT:
+        pairs = None
+        if term is not None:
+            panels, pairs = self._copy_pairs(panels, others, band[term], inner, width)
+        elif pattern_in(load, load.memref, inner) == UNIT:
             panels, together = steps.do(split, panels, factor=COLUMN_PANELS, tail="clamp")
             steps.do(reorder, [panels, *others, together, inner])
             mark_unrolled(together, self.steps)
@@ -471,9 +496,38 @@ class ProductTiling:
             if others and inner.kind == "unrolled":
                 steps.do(annotate, others[-1], mark=AS_WRITTEN)
         panel = steps.do(transform_layout, panel, layout=layout)
+        if pairs is not None:
+            mark_unrolled(pairs.pair, steps)
         if is_shared and self.share is not None:
             self.share(panels, steps)
         return panel.memref
+
+    def _copy_pairs(
+        self, panels: ForOp, others: Sequence[ForOp], term: ForOp, inner: ForOp, width: int
+    ) -> tuple[ForOp, Pairs | None]:
+        """Make a panel whose terms lie in pairs: a vector of each term, or one pair after the other. Its loops."""
+        steps = self.steps
+        load = next(op for op in inner.walk() if isinstance(op, LoadOp))
+        rest = [loop for loop in others if loop is not term]
+        if pattern_in(load, load.memref, inner) != UNIT:
+            steps.do(reorder, [panels, *rest, term, inner])
+            pairs = in_pairs(term, steps)
+            for loop in [inner, *(pairs.rest[1:] if pairs is not None else ())]:
+                mark_unrolled(loop, steps)
+            return panels, pairs
+        panels, together = steps.do(split, panels, factor=COLUMN_PANELS, tail="clamp")
+        steps.do(reorder, [panels, *rest, term, together, inner])
+        pairs = in_pairs(term, steps)
+        tiles = [(together, inner)]
+        if pairs is not None and pairs.rest:
+            tiles.append((pairs.rest[1], pairs.rest[2]))
+        for some, lane in tiles:
+            mark_unrolled(some, steps)
+            mark_lanes(lane, width, steps)
+        along = term if pairs is None else pairs.outer
+        if why_not_prefetch(load.memref, along, ROWS_AHEAD, whole=True) is None:
+            steps.do(prefetch, load.memref, along, distance=ROWS_AHEAD, whole=True)
+        return panels, pairs
 
 
 def _stays_perfect(band: Sequence[ForOp], loop: ForOp) -> bool:

@@ -51,7 +51,7 @@ from ...nest.loops.normalise import normalise, why_not_normalise
 from ...nest.loops.reorder import reorder, why_not_reorder
 from ...nest.loops.sink import sink
 from ...nest.loops.specialise import specialise, why_not_specialise
-from ...nest.loops.split import split, why_not_split
+from ...nest.loops.split import split, why_no_rest, why_not_split
 from ...nest.loops.unroll_and_jam import unroll_and_jam, why_not_unroll_and_jam
 from ...nest.mapping.parallel import why_not_parallel
 from ...nest.reductions.privatise import privatise, why_not_privatise
@@ -117,7 +117,7 @@ def share_reduction(loop: ForOp, steps: Steps) -> Parts | None:
     is_innermost = loops_in(loop) == [loop]
     if extent is None:
         when = f"extent({loop.label}) >= {_fewest(loop)}"
-        if why_not_specialise(loop, when) is not None or why_not_split(loop, BLOCK) is not None:
+        if why_not_specialise(loop, when) is not None or why_no_rest(loop, BLOCK) is not None:
             return None
         if not _may_run(loop, _fewest(loop)):
             return None  # what it adds up is nothing then: nobody could prove that it carries a reduction

@@ -42,7 +42,7 @@ from ....analysis.nest.values.trip_counts import largest_extent
 from ....dialects.attributes import SCAN
 from ....dialects.diagnostic import NestorError
 from ....dialects.nest import ForOp
-from ...nest.loops.split import split, why_not_split
+from ...nest.loops.split import split, why_no_rest
 from ...nest.mapping.annotate import annotate, why_not_annotate
 from ...nest.mapping.parallel import parallelize
 from ...nest.memory.prefetch import prefetch, why_not_prefetch
@@ -149,7 +149,7 @@ def scan_in_lanes(loop: ForOp, machine: Machine) -> bool:
     if not has_lanes(loop, machine.cpu.vector_bits):
         return False
     lanes, steps = machine_lanes(loop, machine.cpu.vector_bits), machine.steps
-    if why_not_split(loop, lanes) is not None:
+    if why_no_rest(loop, lanes) is not None:
         return False
     _, members, *_ = steps.do(split, loop, factor=lanes)
     if why_not_annotate(members, SCAN) is None:

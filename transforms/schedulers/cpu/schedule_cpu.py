@@ -85,8 +85,7 @@ def _schedule_nests(function: FuncOp, machine: Machine) -> None:
         from .reductions import in_turn
         from .whole_functions import schedule_whole
 
-        schedule_whole(function, machine)
-        nests = in_turn(outermost_loops(function))
+        nests = in_turn(schedule_whole(function, machine))
     for nest in nests:
         optional(partial(schedule, nest, machine))
     if sum(loop.kind == "parallel" for loop in outermost_loops(function)) > 1:
@@ -154,6 +153,7 @@ class NestScheduleCpuPass(ModulePass):
     non_temporal: bool | None = None
     amx: bool | None = None
     vnni: bool | None = None
+    bf16: bool | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         cpu = self._cpu(op)

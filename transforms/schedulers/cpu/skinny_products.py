@@ -41,7 +41,7 @@ from ...nest.loops.fuse import fuse, why_not_fuse
 from ...nest.loops.normalise import add_unit_loop, remove_unit_loop, why_not_remove_unit_loop
 from ...nest.loops.reorder import reorder, why_not_reorder
 from ...nest.loops.sink import sink, why_not_sink
-from ...nest.loops.split import split, why_not_split
+from ...nest.loops.split import split, why_no_rest, why_not_split
 from ...nest.loops.unroll_and_jam import unroll_and_jam, why_not_unroll_and_jam
 from ...nest.mapping.parallel import why_not_parallel
 from ...nest.memory.cache_read import cache_read, why_not_cache_read
@@ -300,7 +300,7 @@ def _tile_small(product: Product, columns: int, machine: Machine, share: Share |
     """Tiles of a few rows and all columns; False, and nothing changed, where that is illegal."""
     steps, factor = machine.steps, _rows_of_tile(largest_extent(product.row))
     order = [*product.batch, product.term, product.row, product.column]
-    if why_not_split(product.row, factor) is not None or why_not_reorder(order, new_bounds=False) is not None:
+    if why_no_rest(product.row, factor) is not None or why_not_reorder(order, new_bounds=False) is not None:
         return False
     width = padded_width(columns, machine_lanes(product.term, machine.cpu.vector_bits))
     start = _start_of(product)

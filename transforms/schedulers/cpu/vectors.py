@@ -28,7 +28,7 @@ from ....dialects.diagnostic import NestorError, fail
 from ....dialects.nest import AccumulateOp, AllocOp, ForOp, StoreOp
 from ....dialects.remarks import remark
 from ...nest.loops.flatten import flatten_neighbours
-from ...nest.loops.split import split, why_not_split
+from ...nest.loops.split import split, why_no_rest, why_not_split
 from ...nest.mapping.parallel import parallelize
 from ...nest.mapping.vectorize import vectorize, why_not_lanes
 from ...nest.rewrite.steps import UNRECORDED, Steps
@@ -141,7 +141,7 @@ def why_not_worthwhile(loop: ForOp, dependences: Dependences) -> NestorError | N
             return fail(
                 loop, "combining the lanes takes longer than the few iterations", notes=[(op, "here")]
             )
-    refusal = why_not_split(loop, 2)
+    refusal = why_no_rest(loop, 2)
     return refusal if refusal is None or reductions else why_not_split(loop, 2, "mask")
 
 
@@ -173,7 +173,7 @@ def vectorize_loop(loop: ForOp, machine: Machine, is_parallel: bool, dependences
         return
     width = _without_rest(loop, extent, width, lanes)
     stream_results(loop, machine.cpu, steps)
-    tail = "remainder" if why_not_split(loop, width) is None else "mask"
+    tail = "remainder" if why_no_rest(loop, width) is None else "mask"
     vectors, *pieces = steps.do(split, loop, factor=width, tail=tail)
     for piece in pieces:
         give_registers(piece, steps)

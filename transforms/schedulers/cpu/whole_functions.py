@@ -11,7 +11,7 @@ nests of sums, of convolutions and of products `SUMS` and the rows of dispatch.p
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
@@ -22,8 +22,9 @@ from xdsl.dialects.func import FuncOp
 from ....analysis.machine import Cpu
 from ....analysis.nest.loop_structure import loops_in, perfect_band
 from ....analysis.nest.sets.access_patterns import INVARIANT
+from ....analysis.nest.sets.loop_bounds import is_known_before
 from ....analysis.nest.values.trip_counts import largest_extent
-from ....dialects.nest import AccumulateOp, ForOp
+from ....dialects.nest import AccumulateOp, AllocOp, ForOp
 from ...nest.loops.flatten import flatten, why_not_contiguous
 from ...nest.loops.normalise import remove_unit_loop, why_not_remove_unit_loop
 from ...nest.rewrite.steps import Steps
@@ -46,6 +47,16 @@ class Whole:
 
     function: FuncOp
     machine: Machine
+    drivers: set[ForOp]
+    """Loops whose iterations are programs of their own."""
+
+    def nests(self) -> Iterator[ForOp]:
+        """The nests that are scheduled one by one."""
+        for nest in outermost_loops(self.function):
+            if nest in self.drivers:
+                yield from outermost_loops(nest)
+            else:
+                yield nest
 
     @property
     def cpu(self) -> Cpu:
@@ -61,9 +72,21 @@ class Whole:
         return share if self.cpu.threads != 1 else None
 
 
-def schedule_whole(function: FuncOp, machine: Machine) -> None:
-    """Do to the nests of a function what takes several of them."""
-    each_of(WHOLE, function.sym_name.data, Whole(function, machine), machine.steps)
+def schedule_whole(function: FuncOp, machine: Machine) -> Iterator[ForOp]:
+    """Do to the nests of a function what takes several of them; those that are then scheduled one by one."""
+    drivers = {nest for nest in outermost_loops(function) if _has_own_extents(nest)}
+    whole = Whole(function, machine, drivers)
+    each_of(WHOLE, function.sym_name.data, whole, machine.steps)
+    return whole.nests()
+
+
+def _has_own_extents(loop: ForOp) -> bool:
+    """Whether an iteration makes buffers of extents that it computes itself, for the rows of one sequence of many: what
+    is in it is a program of its own, and its nests are scheduled as those of a function are."""
+    allocs = [op for op in loop.body.block.ops if isinstance(op, AllocOp)]
+    return loop.kind == "serial" and any(
+        not is_known_before(size, loop) for alloc in allocs for size in alloc.sizes
+    )
 
 
 # ---- what is done -----------------------------------------------------------------------------------
@@ -98,7 +121,7 @@ def _widen(whole: Whole) -> None:
 
 
 def _tile_sums(whole: Whole) -> None:
-    for nest in list(outermost_loops(whole.function)):
+    for nest in list(whole.nests()):
         if nest.parent is not None:
             joined = unless_refused(partial(_join_terms, nest, whole.steps), lambda _, nest=nest: nest)
             first_of(SUMS, nest.label, Sums(joined, whole))
@@ -151,7 +174,7 @@ def _tile_products(whole: Whole) -> None:
     """Tile the products of a function, with the nests around them."""
     from .skinny_products import sink_vector
 
-    for nest in list(outermost_loops(whole.function)):
+    for nest in list(whole.nests()):
         if nest.parent is not None:
             optional(partial(sink_vector, nest, whole.steps))
             product = Nest(perfect_band(nest), whole.machine, whole.cpu.threads != 1, in_parts=True)

@@ -94,3 +94,33 @@ func.func @none_and_nested(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) 
   }
   func.return %r, %s : tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// The rows of one sequence of many: an iteration has extents of its own, and the loop stays.
+// CHECK-LABEL: func.func @sequences
+// CHECK:         scf.for
+// CHECK:           nt.exp
+// CHECK-NOT:       nt.exp
+// BY2-LABEL: func.func @sequences
+// BY2:         scf.for
+// BY2:           nt.exp
+// BY2-NOT:       nt.exp
+func.func @sequences(%x: tensor<9x4xf32>, %ends: tensor<3xi64>) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %zero = nt.constant dense<0.0> : tensor<4xf32>
+  %r = scf.for %b = %c0 to %c3 step %c1 iter_args(%h = %zero) -> (tensor<4xf32>) {
+    %e = nt.slice %ends[%b] strides [1] : tensor<3xi64> -> tensor<1xi64>
+    %s = nt.reshape %e : tensor<1xi64> -> tensor<i64>
+    %n = nt.to_scalar %s : tensor<i64> -> i64
+    %k = arith.index_cast %n : i64 to index
+    %rows = nt.slice %x[0, 0] strides [1, 1] sizes(%k) : tensor<9x4xf32> -> tensor<?x4xf32>
+    %y = nt.exp %rows : tensor<?x4xf32>
+    %t = nt.reduce add %y over [0] : tensor<?x4xf32> -> tensor<4xf32>
+    %h1 = nt.add %h, %t : tensor<4xf32>
+    scf.yield %h1 : tensor<4xf32>
+  }
+  func.return %r : tensor<4xf32>
+}
