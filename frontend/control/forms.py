@@ -188,7 +188,7 @@ def may_be(frame: Frame, form: Form) -> Joined:
     return form.joined if form.ref is None else joined_of(frame.graph, form.ref)
 
 
-def _options(form: Form) -> tuple[Any, ...]:
+def options_in(form: Form) -> tuple[Any, ...]:
     """The strings that a value may be; () for others."""
     if isinstance(form.fixed, Static) and type(form.fixed.raw) is str:
         return (form.fixed.raw,)
@@ -241,7 +241,7 @@ def joined_form(
         return Form(items=tuple(items), sequence=a.sequence, names=a.names, own=own, joined=joined)
     if a.fixed is not None and b.fixed is not None and is_same(a.fixed, b.fixed):
         return a
-    texts = [_options(form) for form in (a, b)]
+    texts = [options_in(form) for form in (a, b)]
     if all(texts):
         return Form(int, options=tuple(dict.fromkeys((*texts[0], *texts[1]))))
     a, b = _of_number(frame, a), _of_number(frame, b)

@@ -48,8 +48,10 @@ from ..values.values import (
     whole,
 )
 from .attempts import attempt
+from .facts import facts
 from .nest_loops import join_numbers
 from .rows import IN_A_LIST, append_counted, take_over
+from .sweeps import sweeps
 
 INT = WEAK_DTYPES[int]
 
@@ -88,9 +90,7 @@ def grows(frame: Frame, node: ast.For | ast.While | ast.If) -> list[str]:
 
 def _appended(frame: Frame, node: ast.AST, inside: list[ast.AST]) -> Iterator[str]:
     """The lists of a frame that what is in `node` appends to, functions defined in it included."""
-    for call in ast.walk(node):
-        if not isinstance(call, ast.Call):
-            continue
+    for call in facts(node).calls:
         if isinstance(call.func, ast.Name):
             called = frame.variables.get(call.func.id)
             if isinstance(called, Closure) and called.node not in inside and isinstance(called.home, Frame):
@@ -104,38 +104,51 @@ def _appended(frame: Frame, node: ast.AST, inside: list[ast.AST]) -> Iterator[st
 
 
 def with_grown_lists(
-    frame: Frame, node: ast.For | ast.While | ast.If, refs: list[str], run: Callable[[], None]
+    frame: Frame,
+    node: ast.For | ast.While | ast.If,
+    refs: list[str],
+    run: Callable[[], None],
+    found: ListGrows | None = None,
 ) -> None:
-    """Compile a loop that appends to lists, by ref, a number of times that only the run knows."""
+    """Compile a loop that appends to lists, by ref, a number of times that only the run knows; `found` is an append that is
+    known to need room."""
     graph = frame.graph
     variables, around = dict(frame.variables), graph.growing
     rooms: dict[str, _Room] = {}
     versions = {v.buffer: v.buffer.version for v in variables.values() if isinstance(v, Array)}
-    while True:
-        graph.growing = {*(around or ()), *refs}
-        try:
-            with attempt(frame):
-                made = {ref: _made(frame, ref, variables[ref], room) for ref, room in rooms.items()}
-                frame.variables.update(made)
-                run()
-            break
-        except ListGrows as found:
-            if found.ref not in refs:
-                raise
-            new = _room(frame, found)
-            room = rooms.setdefault(found.ref, new)
-            _widen(frame, node, room, new)
-            if found.turns is None:
-                room.shrinks = True
-            else:
-                room.places[found.place] = _most(graph, found)
-        finally:
-            graph.growing = around
+    if found is not None:
+        _make_room(frame, node, rooms, found)
+    with sweeps(graph).loop(frame, node, "room"):
+        while True:
+            graph.growing = {*(around or ()), *refs}
+            try:
+                with attempt(frame):
+                    made = {ref: _made(frame, ref, variables[ref], room) for ref, room in rooms.items()}
+                    frame.variables.update(made)
+                    run()
+                break
+            except ListGrows as more:
+                if more.ref not in refs:
+                    raise
+                _make_room(frame, node, rooms, more)
+            finally:
+                graph.growing = around
     if not graph.lists_of_named.isdisjoint(rooms):
         _refuse_written(frame, node, variables, versions)
     for ref, rows in made.items():
         columns = tuple([replace(column, is_open=False) for column in rows.columns])
         frame.variables[ref] = replace(rows, is_open=False, places=frozenset(), columns=columns)
+
+
+def _make_room(frame: Frame, node: ast.AST, rooms: dict[str, _Room], found: ListGrows) -> None:
+    """Room for what a place appends."""
+    new = _room(frame, found)
+    room = rooms.setdefault(found.ref, new)
+    _widen(frame, node, room, new)
+    if found.turns is None:
+        room.shrinks = True
+    else:
+        room.places[found.place] = _most(frame.graph, found)
 
 
 def _refuse_written(

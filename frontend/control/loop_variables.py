@@ -22,6 +22,7 @@ from ..values.checks import check
 from ..values.extents import Affine
 from ..values.numbers import number_kind
 from ..values.values import Late, Range, Static, Value
+from .facts import facts
 
 if TYPE_CHECKING:
     from ..frame.frame import Frame
@@ -32,7 +33,7 @@ ONLY_INSIDE = "it has a value only while the loop runs"
 def left_by(frame: Frame, node: ast.For, span: Range, turns: Affine) -> Late | None:
     """What the variable of a loop over a range is after it; None where nothing asks, or the body gives it other values."""
     name = kept_name(frame, node)
-    if name is None or any(_binds(statement, name) for statement in node.body):
+    if name is None or any(name in facts(statement).bound for statement in node.body):
         return None
     last = index_value(span.start + (turns - 1) * span.step)
     if (turns.lower_bound() or 0) > 0:
@@ -57,12 +58,6 @@ def _outside(node: ast.AST, name: str) -> Iterator[ast.AST]:
     for child in ast.iter_child_nodes(node):
         if child not in body:
             yield from _outside(child, name)
-
-
-def _binds(statement: ast.stmt, name: str) -> bool:
-    return any(
-        isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) for n in ast.walk(statement)
-    )
 
 
 def value_of(frame: Frame, node: ast.Name, late: Late) -> Value:
@@ -95,8 +90,7 @@ def _unbound(name: str) -> str:
 
 def forget(frame: Frame, statements: Sequence[ast.stmt]) -> None:
     """Forget what earlier loops left in variables that these statements, the body of a loop, bind."""
-    names = (n for s in statements for n in ast.walk(s) if isinstance(n, ast.Name))
-    for name in {n.id for n in names if isinstance(n.ctx, ast.Store)}:
+    for name in {name for statement in statements for name in facts(statement).bound}:
         if isinstance(frame.variables.get(name), Late):
             del frame.variables[name]
             frame.scope.lost[name] = ONLY_INSIDE

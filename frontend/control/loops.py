@@ -14,10 +14,10 @@ from copy import copy
 
 from ...analysis.tensor.own_extents import reads_extents
 from ..frame.frame import Frame
-from ..frame.objects import is_ref
+from ..frame.objects import is_ref, place_of
 from ..frame.recursion import bind, evaluate, test
 from ..indexing.subscripts import subscript
-from ..interface.errors import UnsupportedError
+from ..interface.errors import ListGrows, UnsupportedError
 from ..values.arithmetic import index_value
 from ..values.contents import as_view
 from ..values.extents import Affine
@@ -37,14 +37,17 @@ from ..values.values import (
     Static,
     Tensor,
     Value,
+    is_number,
 )
 from . import slots
 from .attempts import attempt
+from .facts import facts
 from .grown_lists import grows, with_grown_lists
 from .loop_variables import forget, kept_name, left_by
-from .nest_loops import Carried, Execute, NotElementwise, nest_for, nest_if, nest_while, with_stops
+from .nest_loops import Carried, Execute, nest_for, nest_if, nest_while, with_stops
 from .sequences import sequence, trip_count
 from .structured import ELSE, STOPS, Step, read_after, stops_of, without
+from .sweeps import NotElementwise, TypesDiffer, is_premature, sweeps
 from .tensor_control import tensor_for, tensor_if, tensor_while
 from .truth import refuse_assignments, truth
 
@@ -60,17 +63,28 @@ SMALL = 8
 
 def for_loop(frame: Frame, node: ast.For, execute: Execute) -> None:
     """`for target in iterable: body`."""
-    _perhaps_growing(frame, node, lambda: _for_loop(frame, node, execute))
+    with sweeps(frame.graph).loop(frame, node):
+        _perhaps_growing(frame, node, lambda: _for_loop(frame, node, execute))
 
 
 def _perhaps_growing(frame: Frame, node: ast.For | ast.While | ast.If, run: Callable[[], None]) -> None:
     """Compile a loop or branch; where it appends to lists as often as only the run knows, with room for them."""
-    refs = grows(frame, node)
+    sweep = sweeps(frame.graph)
+    refs = [ref for ref in grows(frame, node) if not sweep.is_left_to_others(ref)]
     if not refs:
         return run()
-    with suppress(UnsupportedError), attempt(frame):
-        return run()
-    return with_grown_lists(frame, node, refs, run)
+    outer, found = sweep.may_grow, None
+    sweep.may_grow = outer | set(refs)
+    try:
+        with suppress(UnsupportedError), attempt(frame):
+            return run()
+    except ListGrows as first:
+        if first.ref not in refs:
+            raise
+        found = first
+    finally:
+        sweep.may_grow = outer
+    return with_grown_lists(frame, node, refs, run, found)
 
 
 def _for_loop(frame: Frame, node: ast.For, execute: Execute) -> None:
@@ -117,6 +131,8 @@ def _whole_loop(
 ) -> None:
     """A loop that nothing ends early."""
     bind = _binder(frame, node, at)
+    items = _items(frame, span, at)
+    sweeps(frame.graph).found.may_unroll = items is not None
     if frame.graph.island is not None:
         nest_for(frame, node, span, bind, execute)
         return
@@ -125,7 +141,7 @@ def _whole_loop(
         node,
         lambda: nest_for(frame, node, span, bind, execute),
         lambda: tensor_for(frame, node, span, bind, execute),
-        _items(frame, span, at),
+        items,
         execute,
     )
 
@@ -139,18 +155,40 @@ def _outside(
     execute: Execute,
 ) -> None:
     """A loop outside of islands: an island of its own where its body works on elements."""
-    variables, lost = dict(frame.variables), dict(frame.scope.lost)
-    try:
-        with open_island(frame.graph):
-            carried = in_island()
-        return _leave_island(frame, carried)
-    except UnsupportedError as reason:
-        first = reason
+    variables, lost, sweep = dict(frame.variables), dict(frame.scope.lost), sweeps(frame.graph)
+    place = place_of(frame, node)
 
     def again() -> None:
         frame.scope.variables, frame.scope.lost = dict(variables), dict(lost)
 
-    again()
+    def on_elements() -> UnsupportedError | None:
+        """A loop over elements; why it is none where it is not."""
+        while True:
+            finds = sweep.finds
+            try:
+                with open_island(frame.graph):
+                    carried = in_island()
+                _leave_island(frame, carried)
+                return None
+            except Exception as error:
+                again()
+                premature = is_premature(frame.graph, error, finds)
+                sweep.finds = finds
+                if isinstance(error, NotElementwise):
+                    sweep.found.not_elementwise.update(dict.fromkeys(error.inside, error))
+                if premature:
+                    continue
+                if isinstance(error, TypesDiffer) and not sweep.is_one_by_one:
+                    with sweep.one_by_one():
+                        return on_elements()
+                if not isinstance(error, UnsupportedError):
+                    raise
+                return error
+
+    known = sweep.why_not_elementwise(place)
+    first = known or on_elements()
+    if first is None:
+        return
     turns = items() if items is not None else None
     if turns is not None and len(turns) <= SMALL and isinstance(node, ast.For):
         try:
@@ -161,6 +199,14 @@ def _outside(
             raise first from None
     try:
         return on_tensors()
+    except TypesDiffer as error:
+        second = error
+        if not sweep.is_one_by_one:
+            if not sweep.is_outermost:
+                raise
+            again()
+            with sweep.one_by_one():
+                return _outside(frame, node, in_island, on_tensors, items, execute)
     except UnsupportedError as error:
         second = error
     again()
@@ -171,6 +217,9 @@ def _outside(
             return _unroll(frame, node, turns, execute)
     except UnsupportedError:
         pass
+    again()
+    if known is not None and place not in sweep.found.not_elementwise and on_elements() is None:
+        return
     raise (second if isinstance(first, NotElementwise) else first) from None
 
 
@@ -253,22 +302,27 @@ def _unroll(frame: Frame, node: ast.For, items: Sequence[Callable[[], Value]], e
     stops = stops_of(node)
     frame.unrolling += 1
     try:
-        for item in items:
-            if not stops:
-                bind(frame, node.target, item())
-                execute(frame, node.body)
-                continue
-            going = test(frame, without(stops, node))
-            if isinstance(going, Static):
-                if not going.value:
+        for k, item in enumerate(items):
+            with sweeps(frame.graph).turn(frame, k):
+                if not _unrolled(frame, node, item, stops, execute):
                     return
-                bind(frame, node.target, item())
-                execute(frame, node.body)
-                continue
-            take = Step(_binding(frame, node, item), node)
-            execute(frame, [ast.copy_location(ast.If(without(stops, node), [take, *node.body], []), node)])
     finally:
         frame.unrolling -= 1
+
+
+def _unrolled(
+    frame: Frame, node: ast.For, item: Callable[[], Value], stops: Sequence[str], execute: Execute
+) -> bool:
+    """One iteration of a loop; False where it is known to have ended."""
+    going = test(frame, without(stops, node)) if stops else Static(True)
+    if not isinstance(going, Static):
+        take = Step(_binding(frame, node, item), node)
+        execute(frame, [ast.copy_location(ast.If(without(stops, node), [take, *node.body], []), node)])
+        return True
+    if going.value:
+        bind(frame, node.target, item())
+        execute(frame, node.body)
+    return bool(going.value)
 
 
 def _binding(frame: Frame, node: ast.For, item: Callable[[], Value]) -> Callable[[], None]:
@@ -318,15 +372,20 @@ def _ending_early(
 
 def while_loop(frame: Frame, node: ast.While, execute: Execute) -> None:
     """`while condition: body`."""
-    with frame.graph.counting(None) if not hasattr(node, COUNTED) else nullcontext():
+    counting = frame.graph.counting(None) if not hasattr(node, COUNTED) else nullcontext()
+    with counting, sweeps(frame.graph).loop(frame, node):
         _perhaps_growing(frame, node, lambda: _while_loop(frame, node, execute))
 
 
 def _while_loop(frame: Frame, node: ast.While, execute: Execute) -> None:
     frame.at(node)
     forget(frame, node.body)
-    if any(isinstance(n, ast.NamedExpr) for n in ast.walk(node.test)):
+    if facts(node.test).has_named:
         return _unroll_while(frame, node, execute)
+    sweep, is_plain = sweeps(frame.graph), _is_plain(frame, node.test)
+    if is_plain and sweep.varies:
+        sweep.found.is_while = True
+        return _at_run_time(frame, node, execute)
     value, changes, writes = _tried(frame, node.test)
     if changes:  # it is evaluated as often as Python does
         return _unroll_while(frame, node, execute)
@@ -337,6 +396,13 @@ def _while_loop(frame: Frame, node: ast.While, execute: Execute) -> None:
         return
     if isinstance(value, Group):
         return _unroll_while(frame, node, execute)
+    sweep.found.is_while, sweep.found.may_unroll = True, isinstance(value, Static)
+    sweep.varies = is_plain and not isinstance(value, Static)
+    _at_run_time(frame, node, execute)
+
+
+def _at_run_time(frame: Frame, node: ast.While, execute: Execute) -> None:
+    """A `while` loop that the run decides on."""
     if frame.graph.island is not None:
         nest_while(frame, node, execute)
         return
@@ -347,6 +413,30 @@ def _while_loop(frame: Frame, node: ast.While, execute: Execute) -> None:
         lambda: tensor_while(frame, node, execute),
         None,
         execute,
+    )
+
+
+_PLAIN = (
+    ast.Name,
+    ast.Constant,
+    ast.Compare,
+    ast.BinOp,
+    ast.UnaryOp,
+    ast.BoolOp,
+    ast.expr_context,
+    ast.operator,
+    ast.unaryop,
+    ast.boolop,
+    ast.cmpop,
+)
+
+
+def _is_plain(frame: Frame, condition: ast.expr) -> bool:
+    """Whether a condition is made of operators on numbers alone, which change nothing."""
+    parts = list(ast.walk(condition))
+    names = [frame.variables.get(part.id) for part in parts if isinstance(part, ast.Name)]
+    return all(isinstance(part, _PLAIN) for part in parts) and all(
+        v is not None and is_number(v) for v in names
     )
 
 
@@ -399,7 +489,7 @@ def _unroll_while(frame: Frame, node: ast.While, execute: Execute) -> None:
     condition = with_stops(node)
     frame.unrolling += 1
     try:
-        for _ in range(MAX_UNROLL):
+        for k in range(MAX_UNROLL):
             value = test(frame, condition)
             if not isinstance(value, Static | Group):
                 refuse_assignments(frame, node.test)
@@ -410,7 +500,8 @@ def _unroll_while(frame: Frame, node: ast.While, execute: Execute) -> None:
                 )
             if not truth(frame, node.test, value):
                 return
-            execute(frame, node.body)
+            with sweeps(frame.graph).turn(frame, k):
+                execute(frame, node.body)
     finally:
         frame.unrolling -= 1
     frame.fail(node, f"this loop would be unrolled more than {MAX_UNROLL} times")

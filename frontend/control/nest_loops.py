@@ -10,9 +10,10 @@ A variable that a loop changes and that had a value before lives in a buffer of 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from xdsl.dialects import scf
@@ -22,10 +23,9 @@ from xdsl.traits import Pure
 
 from ...dialects.nest import IfOp
 from ..frame.frame import Frame
-from ..frame.objects import is_ref, refuse_changes
+from ..frame.objects import is_ref, place_of, refuse_changes
 from ..frame.recursion import test
-from ..interface.errors import Stopped, UnsupportedError
-from ..interface.match_statements import PREFIX
+from ..interface.errors import Stopped
 from ..numpy_api.elements.selection import where
 from ..values.arithmetic import as_weak, convert
 from ..values.checks import opposite
@@ -55,21 +55,19 @@ from ..values.values import (
 from . import slots
 from .chosen_texts import Options, are_texts, is_options, number_among, of_number, options_of, select
 from .chosen_texts import joined as joined_texts
+from .facts import facts
 from .joined_objects import unify
 from .loop_variables import ONLY_INSIDE
 from .same_values import is_same
 from .sequences import trip_count
 from .structured import RESULT, RETURNED, is_synthetic, read_after, stops_of, without
+from .sweeps import ELEMENTS, NotElementwise, TypesDiffer, paths, sweeps
 from .truth import as_condition
 
 Execute = Callable[[Frame, Sequence[ast.stmt]], None]
 Loop = ast.For | ast.While
 Kind = Operand | Options
 """How a variable that a loop or branch changes takes part in promotion; of strings, those that it may be."""
-
-
-class NotElementwise(UnsupportedError):
-    """A loop body that works on whole arrays, and so is not a loop nest."""
 
 
 @dataclass(eq=False)
@@ -187,31 +185,114 @@ def _island(frame: Frame) -> Island:
 
 
 def _loop(frame: Frame, node: Loop, execute: Execute, emit: Callable[[_Turn], None]) -> list[Carried]:
-    """Build the loop until the types of what it carries do not change any more."""
-    graph = frame.graph
+    """Build the loop until the types of what it carries do not change any more (`sweeps.py`)."""
+    graph, sweep = frame.graph, sweeps(frame.graph)
+    before, found = dict(frame.variables), sweep.found
+    kinds = _start(frame, node, found.kinds)
+    while True:
+        frame.scope.variables = dict(before)
+        attempt = Block()
+        finds, repeats, goes_on = sweep.finds, sweep.repeats, sweep.goes_on()
+        try:
+            with graph.inside(attempt), sweep.sweep(frame, ELEMENTS):
+                carried, after = _attempt(frame, node, kinds, execute, emit)
+        except NotElementwise as error:
+            error.inside.append(place_of(frame, node))
+            raise
+        widened: Kinds = {**kinds}
+        for name, kind in after.items():
+            old = kinds.get(name)
+            widened[name] = kind if old is None else join(frame, node, name, old, kind)
+        more = [name for name, kind in widened.items() if not _same(kind, kinds.get(name))]
+        if not more and sweep.finds == finds:
+            break
+        if not goes_on:
+            names = [slots.owner_of(name) if slots.is_slot(name) else name for name in more]
+            goes_on = sweep.is_of_its_own(frame, names, (), repeats)
+            sweep.repeats += goes_on
+        if more:
+            found.kinds |= _lasting(before, widened)
+            found.times += 1
+        if not goes_on:
+            sweep.finds += 1
+            with graph.inside(attempt):
+                carried = _as_found(frame, node, widened, before)
+            break
+        attempt.drop_all_references()
+        kinds, sweep.finds = widened, finds
+    for op in list(attempt.ops):
+        op.detach()
+        graph.block.add_op(op)
+    _forget_body(frame, node, before, carried)
+    return carried
+
+
+def _start(frame: Frame, node: Loop, found: Mapping[Any, Kind | None]) -> Kinds:
+    """The types to start from: those of the variables before the loop, as wide as they were `found` to be."""
     kinds: Kinds = {
         name: None if frame.variables[name] is UNBOUND else kind_of(frame, node, name)
         for name in changed_names(frame, node)
         if name in frame.variables
     }
-    before = dict(frame.variables)
-    while True:
-        frame.scope.variables = dict(before)
-        attempt = Block()
-        with graph.inside(attempt):
-            carried, after = _attempt(frame, node, kinds, execute, emit)
-        widened: Kinds = {**kinds}
-        for name, kind in after.items():
-            old = kinds.get(name)
-            widened[name] = kind if old is None else join(frame, node, name, old, kind)
-        if all(_same(kind, kinds.get(name)) for name, kind in widened.items()):
-            break
-        attempt.drop_all_references()
-        kinds = widened
-    for op in list(attempt.ops):
-        op.detach()
-        graph.block.add_op(op)
-    _forget_body(frame, node, before, carried)
+    _refuse_arrays_in_objects(frame, node)
+    if not found or sweeps(frame.graph).is_one_by_one:
+        return kinds
+    refs = {path: ref for ref, path in paths(frame.variables).items()}
+    for place, kind in found.items():
+        name = place
+        if not isinstance(place, str):
+            path, item = place
+            content = frame.variables.get(refs.get(path, ""))
+            if not isinstance(content, Group) or not item < len(content.items):
+                continue
+            name = slots.name_of(refs[path], item)
+            kinds[name] = kind_of_value(frame, node, slots.title(frame, name), content.items[item])
+        if name in kinds and kind is not None:
+            now = kinds[name]
+            with suppress(TypesDiffer):
+                kinds[name] = kind if now is None else join(frame, node, name, now, kind)
+    return kinds
+
+
+def _refuse_arrays_in_objects(frame: Frame, node: Loop) -> None:
+    """Raise where the body gives an attribute or item that is an array another value."""
+    for owner, key in (one for statement in node.body for one in facts(statement).items):
+        value = frame.variables.get(owner)
+        content = frame.variables.get(value.ref or "", value) if isinstance(value, Group) else None
+        if not isinstance(content, Group):
+            continue
+        keys = range(len(content.items)) if content.names is None else content.names
+        if key in keys:
+            item = content.items[keys.index(key)]
+            if isinstance(item, Array) and item.axes:
+                kind_of_value(frame, node, str(key), item)
+
+
+def refuse_result(frame: Frame, node: ast.AST, value: Value) -> None:
+    """Raise where a loop over elements returns what is no number: that is known before its end."""
+    if sweeps(frame.graph).is_in_elements(frame) and value is not UNBOUND:
+        kind_of_value(frame, node, RESULT, value)
+
+
+def _lasting(before: dict[str, Value], kinds: Kinds) -> dict[Any, Kind | None]:
+    """Types by names that hold in the next sweep."""
+    shown, found = paths(before), dict[Any, Kind | None]()
+    for name, kind in kinds.items():
+        if not slots.is_slot(name):
+            found[name] = kind
+        elif (ref := slots.owner_of(name)) in shown:
+            found[shown[ref], slots.place_of(name)] = kind
+    return found
+
+
+def _as_found(frame: Frame, node: Loop, kinds: Kinds, before: dict[str, Value]) -> list[Carried]:
+    """What a loop leaves that carries more than it did in this sweep: another sweep follows."""
+    island, after = _island(frame), frame.scope.variables
+    frame.scope.variables = dict(before)
+    carried = [_cell(frame, island, name, kind, node) for name, kind in kinds.items() if kind is not None]
+    frame.scope.variables = after
+    for one in carried:
+        slots.put(frame, one.name, _present(island.load(one.cell, ()), one.kind))
     return carried
 
 
@@ -358,38 +439,19 @@ def _read_later(frame: Frame, node: ast.AST, name: str) -> bool:
         return True
     if is_synthetic(name):
         return name.startswith((ACCUMULATOR, flag_of(""))) or name in read_after(node)
-    if any(isinstance(n, ast.Lambda | ast.FunctionDef) for s in frame.source.node.body for n in ast.walk(s)):
+    statements = [facts(statement) for statement in frame.source.node.body]
+    if any(one.has_functions for one in statements):
         return True  # a function defined before may read it when it is called
     end = getattr(node, "end_lineno", None) or node.lineno  # pyright: ignore
-    names = (n for n in ast.walk(frame.source.node) if isinstance(n, ast.Name) and n.id == name)
-    return any(n.lineno > end for n in names) or frame.looping > 0
+    return any(one.last_lines.get(name, 0) > end for one in statements) or frame.looping > 0
 
 
 def changed_names(frame: Frame, node: Loop) -> list[str]:
     """Names that the body assigns, in order. Augmented assignment to an array writes the array, not the name."""
-    names: dict[str, None] = {}
-    for statement in node.body:
-        for child in ast.walk(statement):
-            is_stored = isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store)
-            if is_stored and not child.id.startswith(PREFIX):  # what `match` looks at is set where it is read
-                names[child.id] = None
-            if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store | ast.Del):
-                names[flag_of(child.id)] = None
-    return [n for n in names if not isinstance(frame.variables.get(n), Array) or _rebinds(node.body, n)]
-
-
-def _rebinds(body: Sequence[ast.stmt], name: str) -> bool:
-    augmented = {
-        id(n.target)
-        for s in body
-        for n in ast.walk(s)
-        if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)
-    }
-    return any(
-        isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) and id(n) not in augmented
-        for s in body
-        for n in ast.walk(s)
-    )
+    found = [facts(statement) for statement in node.body]
+    names = dict.fromkeys(name for one in found for name in one.changed)
+    rebound = frozenset[str]().union(*(one.rebound for one in found))
+    return [n for n in names if not isinstance(frame.variables.get(n), Array) or n in rebound]
 
 
 def kind_of(frame: Frame, node: ast.AST, name: str) -> Kind:
@@ -443,6 +505,7 @@ def join_numbers(frame: Frame, node: ast.AST, name: str, a: Operand, b: Operand)
         node,
         f"{shown(name)} is {kinds[0]} on one path and {kinds[1]} on another",
         f"start it with the type it ends with: {written(name)} = np.{joined}(...)",
+        TypesDiffer,
     )
 
 
@@ -476,7 +539,7 @@ def nest_if(frame: Frame, node: ast.If, condition: Value, execute: Execute) -> N
     for body in (node.body, node.orelse):
         frame.scope.variables = dict(before)
         block = Block()
-        with graph.inside(block), island.perhaps():
+        with graph.inside(block), island.perhaps(), sweeps(graph).perhaps():
             always = stops(frame, body, execute)
         sides.append((block, frame.scope.variables))
         if always:  # the other side and what follows are one path

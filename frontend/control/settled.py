@@ -1,73 +1,51 @@
-"""What a loop on whole arrays was found to carry: where attempts at it start, when a loop around it is compiled again.
-
-An attempt at a loop compiles the loops in it, and each of these makes attempts of its own until what it carries does not
-change. Two for each loop would be as many for the innermost one as 2 to the depth. What was found holds where the variables
-that the loop reads are of the same kinds: later attempts would come to it, too.
-"""
+"""What a loop on whole arrays was found to carry, by names that hold in the next sweep (`sweeps.py`), which starts there."""
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ..frame.frame import Frame
-from ..frame.objects import current, is_ref, place_of
+from ..frame.objects import is_ref
 from ..interface.errors import UnsupportedError
 from ..values.names import shown
 from ..values.numbers import number_kind
-from ..values.values import (
-    UNBOUND,
-    Array,
-    Buffer,
-    Chosen,
-    Group,
-    Index,
-    Late,
-    Range,
-    Rows,
-    Static,
-    Tensor,
-    Value,
-    is_number,
-)
-from .forms import Form, form_of, may_be
+from ..values.values import UNBOUND, Buffer, Group, Rows, Static, Value, is_number
+from .forms import Form, form_of, may_be, options_in
 from .nest_loops import Loop, join_numbers
 from .sharing import arrays_in
-
-_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+from .sweeps import Path, paths, sweeps
 
 
 @dataclass(frozen=True, eq=False)
 class Settled:
-    """The forms of variables, those of the contents of objects by a variable that shows them, and the arrays written."""
+    """The forms of variables, those of the contents of objects by their paths, and the arrays written by variables."""
 
-    kinds: Hashable
     forms: dict[str, Form]
-    contents: dict[str, Form]
-    written: list[str]
+    contents: dict[Path, Form]
+    written: list[Any]
+    exchanged: tuple[str, ...]
 
 
 class Start:
-    """A loop before it is compiled: whether it has been before, with variables of these kinds."""
+    """A loop before it is compiled, and what earlier sweeps found of it."""
 
     def __init__(self, frame: Frame, node: Loop, before: dict[str, Value]):
         self._frame, self._node, self._before = frame, node, before
-        self._place = place_of(frame, node), type(node)
-        self._kinds = _kinds_read(frame, node, before)
-        known = frame.graph.settled.get(self._place)
-        self._found: Settled | None = known if known is not None and known.kinds == self._kinds else None
+        sweep = sweeps(frame.graph)
+        self._place = sweep.found
+        self._found: Settled | None = None if sweep.is_one_by_one else sweep.found.carried
+        self._paths = paths(before)
 
     def forms(self, first: dict[str, Form]) -> dict[str, Form]:
         """The forms to start from, for those of the variables before the loop."""
         if self._found is None:
             return first
         forms = {name: self._widened(name, form, self._found.forms.get(name)) for name, form in first.items()}
-        for name, content in self._found.contents.items():
-            value = self._before.get(name)
-            ref = value.ref if isinstance(value, Group) else None
-            if ref is not None and (form := self._content(ref, content)) is not None:
+        for ref, path in self._paths.items():
+            content = self._found.contents.get(path)
+            if content is not None and (form := self._content(ref, content)) is not None:
                 forms[ref] = form
         return forms
 
@@ -75,22 +53,42 @@ class Start:
         """The arrays that the loop writes, as far as variables show them."""
         if self._found is None:
             return []
-        shown = dict(_shown_buffers(self._before))
+        shown = dict(self._shown_buffers())
         return list(dict.fromkeys(shown[name] for name in self._found.written if name in shown))
 
-    def keep(self, forms: dict[str, Form], buffers: list[Buffer]) -> None:
+    def exchanged(self) -> tuple[str, ...]:
+        """The arrays that change places in each iteration."""
+        names = () if self._found is None else self._found.exchanged
+        known = arrays_in(self._before)
+        return names if all(name in known for name in names) else ()
+
+    def keep(self, forms: dict[str, Form], buffers: list[Buffer], exchanged: tuple[str, ...]) -> None:
         """Note what the loop was found to carry."""
-        if self._kinds is None:
-            return
-        shown = {buffer: name for name, buffer in _shown_buffers(self._before)}
-        contents = {
-            name: forms[value.ref]
-            for name, value in self._before.items()
-            if isinstance(value, Group) and value.ref in forms and not is_ref(name)
-        }
+        shown: dict[Buffer, Any] = {}
+        for name, buffer in self._shown_buffers():
+            shown.setdefault(buffer, name)
+        contents = {path: forms[ref] for ref, path in self._paths.items() if ref in forms}
         named = {name: form for name, form in forms.items() if not is_ref(name)}
         written = [shown[buffer] for buffer in buffers if buffer in shown]
-        self._frame.graph.settled[self._place] = Settled(self._kinds, named, contents, written)
+        self._place.carried = Settled(named, contents, written, exchanged)
+
+    def _shown_buffers(self) -> Iterable[tuple[Any, Buffer]]:
+        """Buffers by names that hold in the next sweep: of arrays that variables and objects are or hold, and of lists that
+        grow."""
+        for name, array in arrays_in(self._before).items():
+            owner, _, item = name.partition("[")
+            if is_ref(owner):
+                if owner in self._paths:
+                    yield (self._paths[owner], item), array.buffer
+            else:
+                yield name, array.buffer
+        for name, value in self._before.items():
+            if isinstance(value, Rows):
+                shown = self._paths.get(name, name)
+                for k, rows in enumerate([value, *value.columns]):
+                    yield (shown, k), rows.buffer
+                if value.cell is not None:
+                    yield (shown, "count"), value.cell.buffer
 
     def _content(self, ref: str, found: Form) -> Form | None:
         value = self._before.get(ref)
@@ -112,14 +110,20 @@ class Start:
 
     def _widened(self, name: str, form: Form, found: Form | None) -> Form:
         """The form of a variable, as wide as it was found to be: its type and what it consists of, not its extents."""
-        if found is None or form.undefined or found.undefined:
+        if found is None or found.undefined:
             return form
+        if form.undefined:
+            return found if _lasts(found) else form
+        texts = [options_in(one) for one in (form, found)]
+        if all(texts) and not (form.fixed is not None and found.fixed is not None):
+            return Form(int, options=tuple(dict.fromkeys((*texts[0], *texts[1]))))
         if form.items is not None and found.items is not None:
             return self._widened_items(name, form, found)
         if found.kind is None or found.options or found.fixed is not None or form.items is not None:
             return form
         if form.extents is not None or found.extents is not None:
-            return replace(form, order=None) if form.order != found.order else form
+            aliases = tuple(sorted({*form.aliases, *found.aliases}))
+            return replace(form, order=form.order if form.order == found.order else None, aliases=aliases)
         kind = number_kind(self._frame.graph, form.fixed) if _is_fixed_number(form) else form.kind  # pyright: ignore
         if kind is None or form.options:
             return form
@@ -136,7 +140,7 @@ class Start:
         if form.ref is not None and not found.own:
             self._frame.graph.fixed_objects.setdefault(form.ref, f"may be {shown(name)} too")
         items = [self._widened(name, one, other) for one, other in zip(form.items, found.items, strict=True)]
-        joined = form.joined if found.own else may_be(self._frame, form)
+        joined = form.joined if found.own else may_be(self._frame, form).joined_with(found.joined)
         return replace(form, items=tuple(items), ref=None, own=found.own, joined=joined)
 
 
@@ -144,59 +148,12 @@ def _is_fixed_number(form: Form) -> bool:
     return form.fixed is not None and form.fixed is not UNBOUND and is_number(form.fixed)
 
 
-def _shown_buffers(before: dict[str, Value]) -> Iterable[tuple[str, Buffer]]:
-    """Buffers by names: of arrays that variables are or hold, and of lists that grow."""
-    for name, array in arrays_in(before).items():
-        yield name, array.buffer
-    for name, value in before.items():
-        if isinstance(value, Rows):
-            for k, rows in enumerate([value, *value.columns]):
-                yield f"{name} {k}", rows.buffer
-            if value.cell is not None:
-                yield f"{name} count", value.cell.buffer
-
-
-def _kinds_read(frame: Frame, node: Loop, before: dict[str, Value]) -> Hashable:
-    """The kinds of the variables that a loop reads or writes; None where something else may say what it does."""
-    if frame.home is not None:
-        return None
-    names = sorted({n.id for n in ast.walk(node) if isinstance(n, ast.Name)})
-    kinds = [(name, _kind(frame, before[name])) for name in names if name in before]
-    return None if any(kind is None for _, kind in kinds) else tuple(kinds)
-
-
-def _kind(frame: Frame, value: Value) -> Hashable:
-    """What a loop's types may depend on of a value; None for what is not known here."""
-    if value is UNBOUND:
-        return "unbound"
-    if isinstance(value, Static):
-        raw: Any = value.raw
-        return (type(raw), repr(raw)) if isinstance(raw, _PLAIN) else id(raw)
-    if isinstance(value, Index):
-        return "index"
-    if isinstance(value, Range):
-        return "range", value.step
-    if isinstance(value, Tensor):
-        return "tensor", value.dtype.str, value.weak, value.scalar, len(value.extents), value.order
-    if isinstance(value, Array):
-        return "array", value.dtype.str, len(value.axes), value.whole, value.buffer.order
-    if isinstance(value, Chosen):
-        return "chosen", value.options
-    if isinstance(value, Late):
-        return _all("late", [_kind(frame, one) for one in (value.value, value.before) if one is not None])
-    if isinstance(value, Rows):
-        columns = [(rows.buffer.dtype.str, len(rows.buffer.extents)) for rows in (value, *value.columns)]
-        return "rows", str(value.kind), value.is_array, value.is_open, value.shrinks, tuple(columns)
-    if isinstance(value, Group):
-        now = current(frame, value)
-        if isinstance(now, Rows):
-            return _kind(frame, now)
-        if not isinstance(now, Group):
-            return None
-        kinds = [_kind(frame, item) for item in now.items]
-        return _all(("group", now.kind, now.names, value.ref is None), kinds)
-    return None
-
-
-def _all(what: Hashable, kinds: list[Hashable]) -> Hashable:
-    return None if None in kinds else (what, *kinds)
+def _lasts(form: Form) -> bool:
+    """Whether the form of a value holds in the next sweep: it hangs on nothing that is computed in the loop."""
+    if form.ref is not None or form.joined.given:
+        return False
+    if form.items is not None:
+        return all(map(_lasts, form.items))
+    if form.fixed is not None:
+        return isinstance(form.fixed, Static)
+    return all(extent.known is not None or extent.is_of_extents() for extent in form.extents or ())

@@ -22,6 +22,11 @@ def is_slot(name: str) -> bool:
     return name.startswith(_PREFIX)
 
 
+def name_of(ref: str, place: int) -> str:
+    """The name of an item of the object with this ref."""
+    return f"{_PREFIX}{ref} {place}"
+
+
 def owner_of(name: str) -> str:
     """The ref of the object."""
     return name.split(" ")[1]
@@ -69,7 +74,7 @@ def different(ref: str, a: Value, b: Value) -> list[str] | None:
     if a.kind is not b.kind or a.names != b.names or len(a.items) != len(b.items):
         return None
     pairs = enumerate(zip(a.items, b.items, strict=True))
-    return [f"{_PREFIX}{ref} {k}" for k, (x, y) in pairs if not is_same(x, y)]
+    return [name_of(ref, k) for k, (x, y) in pairs if not is_same(x, y)]
 
 
 def changed(before: Mapping[str, Value], now: Mapping[str, Value]) -> dict[str, list[str] | None]:

@@ -58,6 +58,7 @@ from .sequences import trip_count
 from .settled import Start
 from .sharing import arrays_in, other_owner, shown
 from .structured import RESULT
+from .sweeps import TENSORS, is_premature, sweeps
 from .truth import as_condition
 
 # ---- loops ------------------------------------------------------------------------------------------
@@ -79,6 +80,8 @@ class _Carried:
     """Arrays that variables were before the loop and that iterations write."""
     older: frozenset[Buffer] = frozenset()
     """Arrays from before the loop that an iteration may leave to a variable."""
+    is_scratch: bool = False
+    """Whether another sweep follows: what was emitted is dropped."""
 
     def types(self) -> list[Attribute]:
         types = [t for form in self.forms.values() for t in form.types()]
@@ -179,7 +182,7 @@ def tensor_while(frame: Frame, node: ast.While, execute: Execute) -> None:
 
     outside = dict(frame.variables)
     block, carried, starts = _settle(frame, node, [], body)
-    if fixed == [True]:
+    if fixed == [True] and not carried.is_scratch:
         frame.fail(node, "this loop never ends", "its condition does not change")
     loop = scf.WhileOp(starts, carried.types(), Region(before[0]), Region(block))
     graph.insert(loop)
@@ -341,9 +344,9 @@ def _settle(
     first = {name: form_of(frame, name, before[name]) for name in names}
     attempts = 0
     # Which argument a variable is before the first iteration need not be carried where nothing asks for it.
-    start = Start(frame, node, before)
+    start, sweep = Start(frame, node, before), sweeps(graph)
     plain = {name: replace(f, aliases=()) if certain else f for name, f in first.items()}
-    carried = _Carried(start.forms(plain), start.buffers())
+    carried = _Carried(start.forms(plain), start.buffers(), start.exchanged())
     frame.looping += 1
     try:
         while True:
@@ -354,51 +357,46 @@ def _settle(
             frozen, attempts = len(graph.frozen_buffers), attempts + 1
             known = len(graph.aliases) if attempts > MOST_ATTEMPTS else None
             block, since = Block(arg_types=[*leading, *carried.types()]), next(serials)
-            with graph.journal() as written, graph.tensors_inside(block):
-                frame.at(node)
-                carried.set(frame, block.args[len(leading) :])
-                inner = {name: frame.variables[name] for name in {**dict.fromkeys(names), **carried.forms}}
-                for name in names:
-                    if isinstance(value := inner[name], Array):
-                        value.buffer.aliases = value.buffer.aliases or first[name].aliases
-                _borrow(frame, arrays_in(inner), carried, before)
-                inner_starts = {a.buffer: a.buffer.value for a in arrays_in(inner).values()}
-                body(block, carried)
-                after = _after(frame, node, carried, before, since, written, growing, known)
-                for name in names:
-                    if isinstance(value := inner[name], Array) and value.buffer in graph.untagged:
-                        after = after or carried
-                        tagged = {*after.forms[name].aliases, *first[name].aliases}
-                        after.forms[name] = replace(after.forms[name], aliases=tuple(sorted(tagged)))
-                if after is None:
-                    found = exchanged(frame, node, before, inner, written)
-                    if found != carried.exchanged:
-                        after = carried
-                        after.exchanged = found
-                if after is None:
-                    if growing is not None:
-                        rows = {r.buffer for r in growing.lists.values()}
-                        appended = [b for b, _ in graph.frozen_buffers[frozen:]]
-                        growing.refuse_written(
-                            frame, node, inner, [b for b in written if b not in rows], appended
+            finds, repeats, goes_on = sweep.finds, sweep.repeats, sweep.goes_on()
+            try:
+                with graph.journal() as written, graph.tensors_inside(block):
+                    with sweep.sweep(frame, TENSORS):
+                        inner, starts = _enter(
+                            frame, node, names, first, block.args[len(leading) :], carried, before
                         )
-                    carried.joined = joined(inner, frame.variables, list(arrays_in(inner)))
-                    seen = {**inner, **_carried_as_they_are(frame, carried, inner)}
-                    # what a function returns ends the loop: no iteration after that one reads it
-                    others = list(arrays_in({k: v for k, v in seen.items() if k != RESULT}))
-                    pairs = {*carried.joined, *joined(seen, frame.variables, others)}
-                    refuse_joined_writes(frame, node, pairs, seen, inner_starts, written)
-                    carried.written = written_before(before, inner, frame.variables, written)
-                    left = _memory_of(_carried_arrays(carried, frame.variables))
-                    carried.older = frozenset(buffer for buffer in left if buffer.serial < since)
-                    carried.kept = _kept(frame, carried, inner, before, since)
-                    frame.at(node)
-                    graph.insert(scf.YieldOp(*carried.values(frame)))
+                        body(block, carried)
+                    after = _after(frame, node, carried, before, since, written, growing, known)
+                    after = _tagged(frame, carried, after, inner, first)
+                    if after is None and sweep.finds == finds:
+                        after = _exchanging(frame, node, carried, before, inner, written)
+                    again = after is not None or sweep.finds != finds
+                    if again and not goes_on:
+                        goes_on = growing is not None and bool(growing.wanted)
+                        found = _found(carried, after or carried)
+                        goes_on |= sweep.is_of_its_own(frame, *found, repeats)
+                        sweep.repeats += goes_on
+                    if after is not None:
+                        start.keep(after.forms, after.buffers, after.exchanged)
+                        sweep.found.times += 1
+                    if again and not goes_on:
+                        sweep.finds += 1
+                        carried = replace(after or carried, is_scratch=True)
+                    elif not again:
+                        appended = [b for b, _ in graph.frozen_buffers[frozen:]]
+                        _settled(
+                            frame, node, carried, before, inner, starts, since, written, growing, appended
+                        )
+                    if not again or not goes_on:
+                        frame.at(node)
+                        graph.insert(scf.YieldOp(*carried.values(frame)))
+            except Exception as error:
+                if not goes_on or not is_premature(graph, error, finds):
+                    raise
+                again, after = True, None
             graph.restore(written)
-            if after is None:
-                start.keep(carried.forms, carried.buffers)
+            if not again or not goes_on:
                 break
-            carried = after
+            carried, sweep.finds = after or carried, finds
             graph.unfreeze(frozen)
             graph.give_up(block)
     except BaseException:
@@ -418,6 +416,94 @@ def _settle(
         frame.variables.pop(name, None)
         frame.scope.lost[name] = ONLY_INSIDE
     return block, carried, starts
+
+
+def _found(old: _Carried, new: _Carried) -> tuple[list[str], list[Buffer]]:
+    """The variables and arrays of which was found that a loop carries them, or that they have wider types."""
+    names = [
+        name for name, form in new.forms.items() if name not in old.forms or _differs(old.forms[name], form)
+    ]
+    return names, [buffer for buffer in new.buffers if buffer not in old.buffers]
+
+
+def _enter(
+    frame: Frame,
+    node: Loop,
+    names: Sequence[str],
+    first: dict[str, Form],
+    tensors: Sequence[SSAValue],
+    carried: _Carried,
+    before: dict[str, Value],
+) -> tuple[dict[str, Value], dict[Buffer, SSAValue | None]]:
+    """Give variables and arrays what they have in an iteration. Returns the variables, and what their arrays hold."""
+    frame.at(node)
+    carried.set(frame, tensors)
+    inner = {name: frame.variables[name] for name in {**dict.fromkeys(names), **carried.forms}}
+    for name in names:
+        if isinstance(value := inner[name], Array):
+            value.buffer.aliases = value.buffer.aliases or first[name].aliases
+    _borrow(frame, arrays_in(inner), carried, before)
+    return inner, {a.buffer: a.buffer.value for a in arrays_in(inner).values()}
+
+
+def _tagged(
+    frame: Frame,
+    carried: _Carried,
+    after: _Carried | None,
+    inner: dict[str, Value],
+    first: dict[str, Form],
+) -> _Carried | None:
+    """What has to be carried where something asked which argument a variable is before the first iteration."""
+    for name, form in first.items():
+        if isinstance(value := inner[name], Array) and value.buffer in frame.graph.untagged:
+            after = after or carried
+            tagged = {*after.forms[name].aliases, *form.aliases}
+            after.forms[name] = replace(after.forms[name], aliases=tuple(sorted(tagged)))
+    return after
+
+
+def _exchanging(
+    frame: Frame,
+    node: Loop,
+    carried: _Carried,
+    before: dict[str, Value],
+    inner: dict[str, Value],
+    written: dict[Buffer, Any],
+) -> _Carried | None:
+    """What has to be carried where arrays change places, and that was not known yet."""
+    found = exchanged(frame, node, before, inner, written)
+    if found == carried.exchanged:
+        return None
+    carried.exchanged = found
+    return carried
+
+
+def _settled(
+    frame: Frame,
+    node: Loop,
+    carried: _Carried,
+    before: dict[str, Value],
+    inner: dict[str, Value],
+    starts: dict[Buffer, SSAValue | None],
+    since: int,
+    written: dict[Buffer, Any],
+    growing: Growing | None,
+    appended: list[Buffer],
+) -> None:
+    """Of a loop whose carried values are found: what variables may be after it, and what it may not write."""
+    if growing is not None:
+        rows = {r.buffer for r in growing.lists.values()}
+        growing.refuse_written(frame, node, inner, [b for b in written if b not in rows], appended)
+    carried.joined = joined(inner, frame.variables, list(arrays_in(inner)))
+    seen = {**inner, **_carried_as_they_are(frame, carried, inner)}
+    # what a function returns ends the loop: no iteration after that one reads it
+    others = list(arrays_in({k: v for k, v in seen.items() if k != RESULT}))
+    pairs = {*carried.joined, *joined(seen, frame.variables, others)}
+    refuse_joined_writes(frame, node, pairs, seen, starts, written)
+    carried.written = written_before(before, inner, frame.variables, written)
+    left = _memory_of(_carried_arrays(carried, frame.variables))
+    carried.older = frozenset(buffer for buffer in left if buffer.serial < since)
+    carried.kept = _kept(frame, carried, inner, before, since)
 
 
 def _after(
@@ -502,7 +588,7 @@ def tensor_if(frame: Frame, node: ast.If, condition: Value, execute: Execute) ->
     try:
         for block, body in zip(blocks, (node.body, node.orelse), strict=True):
             frame.scope.variables = dict(before)
-            with graph.journal() as written, graph.tensors_inside(block):
+            with graph.journal() as written, graph.tensors_inside(block), sweeps(graph).perhaps():
                 always = stops(frame, body, execute)
             if always and block is blocks[0]:
                 _leave(frame, holds, block, before, written, since)

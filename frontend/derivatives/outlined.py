@@ -19,7 +19,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import Pure
 
 from ..control.forms import Form, built, flatten, form_of
-from ..control.nest_loops import NotElementwise
+from ..control.sweeps import NotElementwise
 from ..frame.frame import Frame
 from ..frame.objects import refuse_changes
 from ..interface.errors import UnsupportedError

@@ -25,8 +25,8 @@ from ...dialects.nt import CompositeOp, FromScalarOp, StopGradientOp, ToScalarOp
 from ...dialects.nt.derivative_ops import is_differentiable
 from ...transforms.autodiff.builder import Builder
 from ..control.forms import Form, built
-from ..control.nest_loops import NotElementwise
 from ..control.same_values import is_same
+from ..control.sweeps import NotElementwise
 from ..frame.frame import Frame
 from ..frame.recursion import call
 from ..interface.captured import Step

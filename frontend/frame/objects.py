@@ -310,8 +310,16 @@ def call_method(
     return function(frame, node, owner, *args, **kwargs)
 
 
+def _grows(frame: Frame, ref: str) -> bool:
+    """Whether only the run knows how many items a list has."""
+    graph = frame.graph
+    if graph.growing is not None and ref in graph.growing:
+        return True
+    return graph.sweeps is not None and graph.sweeps.needs_room(ref)
+
+
 def _append(frame: Frame, node: ast.AST, owner: Group, item: Value) -> Value:
-    if frame.graph.growing is not None and owner.ref in frame.graph.growing:
+    if owner.ref is not None and _grows(frame, owner.ref):
         raise ListGrows(owner.ref, item, place_of(frame, node), tuple(frame.graph.turns))
     change(frame, node, owner, (*owner.items, item))
     return Static(None)
@@ -332,7 +340,7 @@ def _insert(frame: Frame, node: ast.AST, owner: Group, position: Value, item: Va
 def _pop(frame: Frame, node: ast.AST, owner: Group, position: Value = _LAST) -> Value:
     if not owner.items:
         frame.fail(node, "pop from empty list", None, IndexRangeError)
-    if frame.graph.growing is not None and owner.ref in frame.graph.growing:
+    if owner.ref is not None and _grows(frame, owner.ref):
         raise ListGrows(owner.ref, owner.items[-1], place_of(frame, node), None)
     items = list(owner.items)
     item = items.pop(position_of(frame, node, owner, position, POPPED))

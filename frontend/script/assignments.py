@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from ..control.structured import RESULT
 from ..frame.frame import Frame
 from ..frame.instances import has_attributes, refuse_outside, set_attribute
 from ..frame.objects import (
@@ -74,6 +75,14 @@ def assign(frame: Frame, node: ast.Assign) -> None:
     ):
         return _assign_subscript(frame, node.targets[0], node.value)
     value = evaluate(frame, node.value)
+    if (
+        frame.graph.island is not None
+        and isinstance(node.targets[0], ast.Name)
+        and node.targets[0].id == RESULT
+    ):
+        from ..control.nest_loops import refuse_result
+
+        refuse_result(frame, node, value)
     if len(node.targets) > 1:
         value = kept(frame, value)
     for target in node.targets:

@@ -150,8 +150,8 @@ class Graph:
         self.turns: list[Affine | None] = []
         """The iterations of the loops around; None of those that are not counted."""
         self.growing: set[str] | None = None
-        self.settled: dict[Any, Any] = {}
-        """What loops on whole arrays were found to carry, by their places (`control/settled.py`)."""
+        self.sweeps: Any = None
+        """The loops that are being compiled, and what was found of them (`control/sweeps.py`)."""
         self.lists_of_named: set[str] = set()
         """The lists that loops append arrays to which other names show as well."""
         self.iterated: set[str] = set()

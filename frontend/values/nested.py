@@ -24,7 +24,7 @@ def array_of(graph: Graph, value: Value, dtype: np.dtype | None = None) -> Array
     if all(isinstance(leaf, Static) for _, leaf in leaves) and graph.island is None:
         return _constant_of(graph, value, dtype)
     pieces = [(at, as_piece(graph, leaf)) for at, leaf in leaves]
-    inner = extents_of(pieces[0][1])
+    inner = extents_of(pieces[0][1]) if pieces else ()
     for _, piece in pieces:
         same = len(extents_of(piece)) == len(inner)
         if not same or not all(
@@ -34,7 +34,7 @@ def array_of(graph: Graph, value: Value, dtype: np.dtype | None = None) -> Array
                 ShapeError,
                 "setting an array element with a sequence. The requested array has an inhomogeneous shape",
             )
-    target = dtype or joint_dtype(graph, [piece for _, piece in pieces])
+    target = dtype or (joint_dtype(graph, [piece for _, piece in pieces]) if pieces else np.dtype(np.float64))
     extents = (*[Affine(n) for n in shape], *inner)
 
     def write(island: Island, out: Array) -> None:
