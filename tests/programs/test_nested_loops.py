@@ -372,7 +372,17 @@ def list_beside_writes(x, n):
     return len(out), x
 
 
+def empty_arrays(x, n):
+    s = 0.0
+    for i in range(n):
+        for j in range(n):
+            if x[j] > 1:
+                s = s + np.array([]).sum() + x[i]
+    return s, x
+
+
 FORMS = [
+    empty_arrays,
     list_beside_writes,
     floats_of_two_sizes,
     float_arrays_of_two_sizes,
