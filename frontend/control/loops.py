@@ -73,18 +73,24 @@ def _perhaps_growing(frame: Frame, node: ast.For | ast.While | ast.If, run: Call
     refs = [ref for ref in grows(frame, node) if not sweep.is_left_to_others(ref)]
     if not refs:
         return run()
-    outer, found = sweep.may_grow, None
-    sweep.may_grow = outer | set(refs)
+    found = None
     try:
-        with suppress(UnsupportedError), attempt(frame):
+        with sweep.growing(refs), suppress(UnsupportedError), attempt(frame):
             return run()
     except ListGrows as first:
         if first.ref not in refs:
             raise
         found = first
-    finally:
-        sweep.may_grow = outer
-    return with_grown_lists(frame, node, refs, run, found)
+    if found is None:
+        return with_grown_lists(frame, node, refs, run)
+    with suppress(UnsupportedError), attempt(frame):
+        return with_grown_lists(frame, node, refs, run, found)
+    with sweep.growing(
+        None
+    ):  # refused with room: it may be unrolled, for a number of iterations that is compiled in
+        with suppress(UnsupportedError), attempt(frame):
+            return run()
+        return with_grown_lists(frame, node, refs, run)
 
 
 def _for_loop(frame: Frame, node: ast.For, execute: Execute) -> None:

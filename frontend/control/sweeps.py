@@ -101,8 +101,8 @@ class Sweeps:
         """Whether its condition is of numbers, and was found not to be known at compile time."""
         self.finds = 0
         """How many loops were left, in sweeps that are open, as what they were found to be: what is emitted is dropped."""
-        self.may_grow: frozenset[str] = frozenset()
-        """The lists that are given room where a loop appends to them (`grown_lists.py`)."""
+        self._may_grow: frozenset[str] | None = frozenset()
+        """The lists that are given room where a loop appends to them (`grown_lists.py`); None where that was refused."""
         self.repeats = 0
         """How many inner loops were compiled again without the loops around them."""
         self.is_one_by_one = False
@@ -167,10 +167,20 @@ class Sweeps:
             if around is not None:
                 around.branches -= 1
 
+    @contextmanager
+    def growing(self, refs: Iterable[str] | None) -> Iterator[None]:
+        """Around a loop that gives room to lists that it appends to; None where that was refused."""
+        outer = self._may_grow
+        self._may_grow = None if refs is None or outer is None else outer | set(refs)
+        try:
+            yield
+        finally:
+            self._may_grow = outer
+
     def needs_room(self, ref: str | None) -> bool:
         """Whether only the run knows how often a list is appended to here: in loops in each other, on some paths only, or in
         a loop that nothing counts. Not where a loop around may be unrolled."""
-        if ref not in self.may_grow:
+        if self._may_grow is None or ref not in self._may_grow:
             return False
         loops, is_certain = 0, True
         for body in reversed(self._around):
@@ -184,7 +194,7 @@ class Sweeps:
 
     def is_left_to_others(self, ref: str) -> bool:
         """Whether a loop around gives the list its room, where the present one appends to it."""
-        if ref not in self.may_grow:
+        if self._may_grow is None or ref not in self._may_grow:
             return False
         for body in reversed(self._around):
             if ref not in body.known or (body.is_loop and body.found.may_unroll):

@@ -360,7 +360,30 @@ def float_arrays_of_two_sizes(x, n):
     return v, x
 
 
+def list_beside_writes(x, n):
+    """With room for the list this is refused, for `x` is written in place; `n` is compiled in, and the loops unrolled."""
+    out, flag = [], False
+    for _ in range(n):
+        for i in range(n):
+            out.append(x[1])
+            x[i] = 0.5
+            if flag:
+                x = x + 1
+    return len(out), x
+
+
+def empty_arrays(x, n):
+    s = 0.0
+    for i in range(n):
+        for j in range(n):
+            if x[j] > 1:
+                s = s + np.array([]).sum() + x[i]
+    return s, x
+
+
 FORMS = [
+    empty_arrays,
+    list_beside_writes,
     floats_of_two_sizes,
     float_arrays_of_two_sizes,
     types_by_turns,
