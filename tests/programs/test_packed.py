@@ -42,7 +42,7 @@ def operands(count, width=6, dtype="f8"):
 
 
 @pytest.mark.parametrize("target", ["cpu", "interp"])
-@pytest.mark.parametrize("lengths", [LENGTHS[0], LENGTHS[4]], ids=str)
+@pytest.mark.parametrize("lengths", [LENGTHS[0], pytest.param(LENGTHS[4], marks=pytest.mark.slow)], ids=str)
 def test_rows_are_computed_as_padded_arrays_are(lengths, target):
     x, w = operands(len(lengths))
     jitted = agrees(mixed, x, w, np.array(lengths), tolerance=1e-9, target=target)
@@ -58,6 +58,7 @@ def test_later_calls_have_other_lengths():
         np.testing.assert_allclose(f(x, w, np.array(lengths)), padded(x, w, np.array(lengths)), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_what_is_in_the_padding_does_not_count():
     x, w = operands(4)
     lengths = np.array([4, 9, 0, 2])
@@ -76,6 +77,7 @@ def test_lengths_of_a_mask():
     np.testing.assert_array_equal(nt.jit(masked)(x, keep), x[keep])
 
 
+@pytest.mark.slow
 def test_gradients():
     lengths = np.array([5, 1, 0, 7])
     x, w = operands(4)
@@ -91,6 +93,7 @@ def test_gradients():
         np.testing.assert_allclose(one, other, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_single_precision_and_any_number_of_sequences():
     f = jitted(mixed, dynamic=True)
     for count in (1, 3, 12):
@@ -121,6 +124,7 @@ def test_each_nest_of_a_sequence_is_scheduled():
     assert not serial
 
 
+@pytest.mark.slow
 def test_the_example():
     example = load("transformer")
     layers = [example.make_encoder(np.random.default_rng(k), 8, 12, np.float64) for k in range(2)]
