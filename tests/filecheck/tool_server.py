@@ -90,6 +90,10 @@ _running: list[subprocess.Popen[bytes]] = []
 """Held to the end of the process."""
 
 
+_NOT_OF_TOOLS = "nestor.frontend.pytorch."
+"""Modules that import what may not be installed, and that no tool uses."""
+
+
 def _import_first() -> None:
     for name in _FIRST:
         importlib.import_module(name)
@@ -103,7 +107,7 @@ def _import_all() -> None:
     for package in _PACKAGES:
         path = importlib.import_module(f"nestor.{package}").__path__
         for module in pkgutil.walk_packages(path, f"nestor.{package}."):
-            if not module.name.endswith("__main__"):
+            if not module.name.endswith("__main__") and not module.name.startswith(_NOT_OF_TOOLS):
                 importlib.import_module(module.name)
     gc.collect()
     gc.freeze()
