@@ -8,7 +8,7 @@ from nestor.frontend.jit.specialise.machines import cpu_of
 
 from .agreement import jitted
 
-pytestmark = pytest.mark.one_of(2)
+pytestmark = pytest.mark.one_of(4)
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
 

@@ -29,7 +29,6 @@ PAGES = {
     "layouts": (3, ""),
     "strategies": (2, "tiles of a product"),
     "pytorch": (4, ""),
-    "padding": (2, ""),
     "quantisation": (4, "['uint8', 'uint8']"),
 }
 """By the page: how many snippets it has at least, and what they print."""
@@ -39,7 +38,10 @@ MORE = {
     "guides": ("numba", "jax", "cupy", "torchscript", "halide-tvm", "mlir-xdsl"),
     "how-to": ("extend", "read-a-nest", "why-is-it-slow"),
 }
-SLOW = [
+LONG = {"padding": (2, "")}
+"""Pages whose programs take long to compile."""
+
+SLOW = [pytest.param(page, marks=pytest.mark.slow) for page in LONG] + [
     pytest.param(f"{folder}/{name}", marks=pytest.mark.slow)
     for folder, names in MORE.items()
     for name in names
@@ -48,7 +50,7 @@ SLOW = [
 
 @pytest.mark.parametrize("page", [*PAGES, *SLOW])
 def test_the_snippets_run(page, tmp_path):
-    least, printed = PAGES.get(page, (1, ""))
+    least, printed = (PAGES | LONG).get(page, (1, ""))
     text = (ROOT / "docs" / f"{page}.md").read_text()
     snippets = SNIPPET.findall(text)
     assert len(snippets) >= least

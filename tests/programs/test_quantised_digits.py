@@ -32,6 +32,7 @@ def test_integers_read_the_same_digits(digits, calibration, how):
     assert "float32:" not in found.partition("quantised products")[2].partition("products (in tiles")[0]
 
 
+@pytest.mark.slow
 def test_training_goes_on_with_roundings(digits, calibration):
     """Gradients of the net that rounds make it better, too."""
     example, net, images, answers = digits

@@ -124,6 +124,7 @@ def test_threads_in_any_order(order, dtype):
     check(gradients, given, target=f"cuda-sim:checked,{order}")
 
 
+@pytest.mark.slow
 def test_results_are_the_same_each_time():
     """No sum depends on which block comes first."""
     given = arguments((2,), 70, 75, 16, "f4")
@@ -194,7 +195,7 @@ def keys_gradient(x, w, k):
     return grad(lambda k: np.sum(((x @ w) @ k.T) ** 2))(k)
 
 
-@pytest.mark.parametrize("sizes", [(40, 12, 48), (70, 16, 75)], ids=str)
+@pytest.mark.parametrize("sizes", [pytest.param((40, 12, 48), marks=pytest.mark.slow), (70, 16, 75)], ids=str)
 def test_a_reader_without_a_stack_that_goes_down_columns(sizes):
     """x @ w is computed for the scores, and for the gradient, whose blocks are of its columns."""
     rows, size, keys = sizes
@@ -211,7 +212,7 @@ def test_few_rows_of_a_long_layer_stay_apart():
     assert low.as_text("cuda").count("__global__ void") > 1
 
 
-@pytest.mark.parametrize("dtype", ["f4", "f2"])
+@pytest.mark.parametrize("dtype", [pytest.param("f4", marks=pytest.mark.slow), "f2"])
 def test_the_schedule_replays(dtype):
     low = jit(gradients, target="cuda").lower(*(spec((2, 96, 16), dtype) for _ in range(4)))
     schedule = low.schedule("cuda")
