@@ -260,3 +260,24 @@ func.func @short(%x: memref<3x4xbf16>, %y: memref<3x63xbf16>, %s: memref<2x48xf3
   }
   func.return
 }
+
+// -----
+
+func.func @from_one(%x: memref<3x8xbf16>, %y: memref<3x80xbf16>, %s: memref<2x48xf32>) {
+  nest.for "k.o" %k = 0 to 3 {
+    nest.for "r" %r = 0 to 2 unrolled {
+      nest.for "c" %c = 0 to 32 vectorized(32) {
+        // expected-error@+1 {{it is marked, or does not count from 0}}
+          nest.for "k.i" %v = 1 to 3 {
+          %a = nest.load %x[%k, 2 * %r + %v] : memref<3x8xbf16>
+          %b = nest.load %y[%k, 2 * %c + %v] : memref<3x80xbf16>
+          %a_1 = arith.extf %a : bf16 to f32
+          %b_1 = arith.extf %b : bf16 to f32
+          %p = arith.mulf %a_1, %b_1 : f32
+          nest.accumulate "s" add %p, %s[%r, %c] : memref<2x48xf32>
+        }
+      }
+    }
+  }
+  func.return
+}
