@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Callable, Iterable
+from os import PathLike
 from typing import Any
 
 from .cells import cell_of
@@ -144,6 +145,16 @@ class FileError(NestorError, OSError):
     `compiled.save(path)` writes what `nt.load` reads, `s.save(path)` what `compile(schedule=path)` reads; the message says
     what the system answered.
     """
+
+
+def text_of_file(path: str | PathLike[str], what: str, hint: str) -> str:
+    """The text of a file that a user names. Raises FileError where it cannot be read."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not text"
+        raise FileError(f"cannot read {what} '{path}': {reason}", hint=hint) from None
 
 
 class PassFailure(NestorError):

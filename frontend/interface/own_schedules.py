@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ...dialects.diagnostic import FileError
+from ...dialects.diagnostic import FileError, text_of_file
 from .errors import DTypeError
 
 Schedules = tuple[tuple[str, str], ...]
@@ -48,13 +48,8 @@ def _text(given: Any) -> str:
             f"schedule={given!r} is no schedule",
             hint="give what nt.schedule makes, the path of a file, or a text",
         )
-    try:
-        text = Path(given).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileError(
-            f"cannot read the schedule '{given}': {getattr(error, 'strerror', None) or 'it is not text'}",
-            hint="s.save(path) of a schedule writes one; text with a schedule.sequence is taken as it is",
-        ) from None
+    hint = "s.save(path) of a schedule writes one; text with a schedule.sequence is taken as it is"
+    text = text_of_file(given, "the schedule", hint)
     if _SEQUENCE not in text:
         raise FileError(f"'{given}' has no schedule.sequence", hint="s.save(path) of a schedule writes one")
     return text

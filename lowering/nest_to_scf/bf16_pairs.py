@@ -25,11 +25,10 @@ from xdsl.dialects.builtin import BFloat16Type, DenseArrayBase, Float32Type, Vec
 from xdsl.ir import SSAValue
 
 from ...analysis.nest.kernels.bf16_pairs import BF16_PAIRS, Bf16Pairs, bf16_pairs
-from ...analysis.nest.kernels.matrix_tiles import NoTile
 from ...analysis.nest.sets.domains import domain_of
-from ...dialects.diagnostic import LoweringError, fail
 from ...dialects.ext.x86vector import FACTORS, LANES, SUMS, TOGETHER, DotOp
 from ...dialects.nest import ForOp
+from .byte_tiles import annotated_tile, word_in_lanes, word_of
 
 if TYPE_CHECKING:
     from .vectors import VectorLoop
@@ -37,22 +36,12 @@ if TYPE_CHECKING:
 __all__ = ["BF16_PAIRS", "lower_pairs"]
 
 _BF16, _F32 = BFloat16Type(), Float32Type()
-_PAIR, _WORD, _WORDS = VectorType(_BF16, [TOGETHER]), VectorType(i32, [1]), VectorType(i32, [LANES])
-_FIRST = DenseArrayBase.from_list(i64, [0])
+_PAIR = VectorType(_BF16, [TOGETHER])
 
 
 def lower_pairs(around: VectorLoop, loop: ForOp) -> None:
     """Lower an annotated loop in the lanes of another one."""
-    try:
-        pairs = bf16_pairs(loop)
-    except NoTile as why:
-        raise fail(
-            loop,
-            f'the loop "{loop.label}" is annotated as pairs of bf16, but is not:  {why.reason}',
-            notes=[(why.op, "here")],
-            error=LoweringError,
-        ) from None
-    _Pairs(around, pairs, loop).lower()
+    _Pairs(around, annotated_tile(loop, bf16_pairs, "pairs of bf16"), loop).lower()
 
 
 class _Pairs:
@@ -83,12 +72,10 @@ class _Pairs:
 
         def read() -> Sequence[SSAValue]:
             where = (self.body.value(load.memref), *self.body.index_values(load.indices))
-            pair = builder.value(vector.LoadOp, where, _PAIR)
-            bits = builder.value(vector.BitcastOp, (pair,), _WORD)
-            return [builder.value(vector.ExtractOp, (bits,), i32, {"static_position": _FIRST})]
+            return [word_of(builder, builder.value(vector.LoadOp, where, _PAIR))]
 
         (word,) = read() if condition is None else self.body.branch(condition, [i32], read)
-        return builder.value(vector.BitcastOp, (builder.value(vector.BroadcastOp, (word,), _WORDS),), FACTORS)
+        return word_in_lanes(builder, word, FACTORS)
 
     def _moving(self) -> SSAValue:
         """The pairs of the lanes: all of them are there."""

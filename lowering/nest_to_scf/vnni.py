@@ -28,12 +28,9 @@ from typing import TYPE_CHECKING
 
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import (
-    DenseArrayBase,
     DenseIntOrFPElementsAttr,
     IntegerType,
     VectorType,
-    i32,
-    i64,
 )
 from xdsl.ir import SSAValue
 
@@ -42,15 +39,13 @@ from ...analysis.nest.kernels.vnni_tiles import VNNI, VNNI_UNIT, vnni_tile
 from ...dialects.ext.arith import NO_OVERFLOW
 from ...dialects.ext.vnni import BYTES, SUMS, TOGETHER, DotOp
 from ...dialects.nest import ForOp
-from .byte_tiles import annotated_tile, carried_sums
+from .byte_tiles import annotated_tile, carried_sums, word_in_lanes, word_of
 
 if TYPE_CHECKING:
     from .convert import CpuBody
 
 _I8 = IntegerType(8)
-FOUR, ONE = VectorType(_I8, [TOGETHER]), VectorType(i32, [1])
-
-_FIRST = DenseArrayBase.from_list(i64, [0])
+FOUR = VectorType(_I8, [TOGETHER])
 
 SIGN = -128
 """The first bit of a byte: 128 without a sign."""
@@ -135,10 +130,7 @@ class _Tile:
         builder.location = factor.load.location
         buffer, indices = self._place(factor.load.memref, factor.load.indices, r, 0)
         four = builder.emit(vector.LoadOp(buffer, indices, FOUR)).results[0]
-        bits = builder.value(vector.BitcastOp, (four,), ONE)
-        one = builder.value(vector.ExtractOp, (bits,), i32, {"static_position": _FIRST})
-        lanes = builder.value(vector.BroadcastOp, (one,), SUMS)
-        row = builder.value(vector.BitcastOp, (lanes,), BYTES)
+        row = word_in_lanes(builder, word_of(builder, four), BYTES)
         return row if self.sign is None else builder.value(arith.XOrIOp, (row, self.sign), BYTES)
 
     def _product(self, left: SSAValue, right: SSAValue, total: SSAValue) -> SSAValue:

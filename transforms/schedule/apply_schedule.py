@@ -25,14 +25,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ...analysis.nest.loop_structure import functions
-from ...dialects.diagnostic import FileError, fail
+from ...dialects.diagnostic import FileError, fail, text_of_file
 from ...dialects.parse import parse_module
 from ...dialects.schedule.ops import SequenceOp
 from .payload import State
@@ -51,15 +50,8 @@ def sequences_in(module: ModuleOp, name: str | None = None) -> list[SequenceOp]:
 
 def load_sequences(path: str, name: str | None = None) -> list[SequenceOp]:
     """The schedules that a file has. Raises a diagnostic when it cannot be read or has none."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not text"
-        raise FileError(
-            f"cannot read the schedule '{path}': {reason}",
-            hint="s.save(path) of a schedule writes one; text with a schedule.sequence is taken as it is",
-        ) from None
-    module = parse_module(text, path)
+    hint = "s.save(path) of a schedule writes one; text with a schedule.sequence is taken as it is"
+    module = parse_module(text_of_file(path, "the schedule", hint), path)
     if not any(isinstance(op, SequenceOp) for op in module.ops):
         raise FileError(f"'{path}' has no schedule.sequence", hint="s.save(path) of a schedule writes one")
     return sequences_in(module, name)

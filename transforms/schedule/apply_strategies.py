@@ -41,9 +41,9 @@ from ...dialects.parse import parse_module
 from ...dialects.remarks import remark
 from ...dialects.schedule.ops import SequenceOp
 from ..schedulers.cpu.vectors import outermost_loops
-from ..schedulers.strategies import APPLIED, Strategy, heard
+from ..schedulers.strategies import APPLIED, Strategy, heard, passed_over
 from .apply_schedule import load_sequences, sequences_in
-from .nest_kinds import KINDS
+from .nest_kinds import KINDS, Kind
 from .payload import State
 from .snapshot import Snapshot
 
@@ -96,20 +96,20 @@ def apply_strategies(function: FuncOp, strategies: Sequence[SequenceOp]) -> None
             nest = next((one for one in outermost_loops(function) if one.label == label), None)
             if nest is None or any(loop.kind != "serial" for loop in loops_in(nest)):
                 break
-            outcome = _outcome(function, nest, strategy)
-            kind = KINDS[strategy.takes.data]  # pyright: ignore[reportOptionalMemberAccess]
-            heard(label, Strategy(f"@{strategy.sym_name.data}", kind.what, lambda _: True), outcome)
+            assert strategy.takes is not None
+            kind = KINDS[strategy.takes.data]
+            row = Strategy(f"@{strategy.sym_name.data}", kind.what, lambda _: True, kind.recognise)
+            outcome = _outcome(function, nest, strategy, row, kind)
+            heard(label, row, outcome)
             if outcome is APPLIED:
                 break
 
 
-def _outcome(function: FuncOp, nest: ForOp, strategy: SequenceOp) -> str:
+def _outcome(function: FuncOp, nest: ForOp, strategy: SequenceOp, row: Strategy, kind: Kind) -> str:
     """Do a strategy to a nest that it takes; what came of it."""
-    assert strategy.takes is not None
-    kind = KINDS[strategy.takes.data]
-    roles = kind.recognise(nest)
+    roles = row.recognise(nest)
     if roles is None:
-        return f"is for {kind.what}"
+        return passed_over(row)
     snapshot, label = Snapshot([function]), nest.label
     state = State([function], strategy.parameters, restores=False)
     state.roles = {role: roles.get(role, []) for role in kind.roles}
@@ -126,5 +126,5 @@ def _outcome(function: FuncOp, nest: ForOp, strategy: SequenceOp) -> str:
             hint=said.hint,
             notes=[(note.location, note.message) for note in said.notes],
         )
-        return f"is for {kind.what}: {said.message}"
+        return passed_over(row, said.message)
     return APPLIED

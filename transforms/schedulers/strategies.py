@@ -53,6 +53,7 @@ class Tried(NamedTuple):
 
 
 APPLIED = "applied"
+NOT_DONE = "a step is refused or would not pay"
 
 _watcher: ContextVar[Callable[[Tried], None] | None] = ContextVar("_watcher", default=None)
 
@@ -95,21 +96,22 @@ def heard(label: str, row: Strategy, outcome: str) -> None:
 
 def _outcome(row: Strategy, nest: Any) -> str:
     if not row.recognise(nest):
-        return f"is for {row.takes}"
-    return APPLIED if row.apply(nest) else _not_done(row)
+        return passed_over(row)
+    return APPLIED if row.apply(nest) else passed_over(row, NOT_DONE)
 
 
 def _outcome_of_steps(row: Strategy, whole: Any, steps: Steps) -> str:
     if not row.recognise(whole):
-        return f"is for {row.takes}"
+        return passed_over(row)
     done = steps.done
     row.apply(whole)
-    return APPLIED if steps.done > done else _not_done(row)
+    return APPLIED if steps.done > done else passed_over(row, NOT_DONE)
 
 
-def _not_done(row: Strategy) -> str:
-    return f"is for {row.takes}: a step is refused or would not pay"
+def passed_over(row: Strategy, reason: str | None = None) -> str:
+    """The outcome of a row that was not done: what it is for, and why it was not, where it takes the nest."""
+    return f"is for {row.takes}" if reason is None else f"is for {row.takes}: {reason}"
 
 
 def _refused(row: Strategy, refusal: NestorError) -> str:
-    return f"is for {row.takes}: {refusal.diagnostic.message}"
+    return passed_over(row, refusal.diagnostic.message)

@@ -33,7 +33,7 @@ class ChunkTarget(NamedTuple):
     def beside(self, count: int) -> ChunkTarget:
         """The same for programs of a step of so many tasks. Which thread takes one is up to the scheduler; where there are
         enough, rows are best read whole, in order. The number is fixed, for results must not depend on the machine."""
-        return self._replace(one_thread=self.one_thread or count >= MANY_TASKS)
+        return self._replace(one_thread=count >= MANY_TASKS)
 
 
 MANY_TASKS = 8

@@ -349,20 +349,11 @@ def _products(module: ModuleOp) -> list[dict[str, str]]:
 def _schedule_remarks(module: ModuleOp, machine: str | None) -> list[str]:
     """What the automatic schedule of the GPU remarks: why loops are one thread, what goes to memory, which checks wait."""
     from ....dialects.remarks import listening
-    from ..specialise.stages import lowered_copy
+    from ..specialise.stages import SCHEDULED, lowered_copy
 
     heard: list[str] = []
     with listening(lambda said: heard.extend(said.render().splitlines())):
-        lowered_copy(
-            module,
-            (
-                "cuda-to-parts",
-                "nest-schedule-own{target=cuda}",
-                "nest-apply-strategies",
-                "nest-schedule-cuda",
-            ),
-            machine=machine,
-        )
+        lowered_copy(module, SCHEDULED["cuda"], machine=machine)
     return list(dict.fromkeys(heard))
 
 
@@ -371,16 +362,11 @@ def _strategies(module: ModuleOp, target: str, machine: str | None) -> list[str]
     from ....dialects.remarks import listening
     from ....transforms.schedulers.refusals import NOT_TAKEN
     from ....transforms.schedulers.strategies import Tried, watching
-    from ..specialise.stages import lowered_copy
+    from ..specialise.stages import SCHEDULED, lowered_copy
 
     if target == "interp":
         return ["  none: the interpreter runs nests as they are written"]
     tried: list[Tried] = []
-    pipeline = (
-        ("cuda-to-parts", "nest-schedule-own{target=cuda}", "nest-apply-strategies", "nest-schedule-cuda")
-        if target != "cpu"
-        else ("to-parts", "nest-schedule-own", "nest-apply-strategies", "nest-schedule-cpu")
-    )
     left_out: list[str] = []
 
     def hear(said: Diagnostic) -> None:
@@ -388,7 +374,7 @@ def _strategies(module: ModuleOp, target: str, machine: str | None) -> list[str]
             left_out.extend(said.render().splitlines())
 
     with watching(tried.append), listening(hear):
-        lowered_copy(module, pipeline, machine=machine)
+        lowered_copy(module, SCHEDULED["cpu" if target == "cpu" else "cuda"], machine=machine)
     lines: list[str] = []
     nest = None
     for one in tried:

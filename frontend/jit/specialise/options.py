@@ -145,7 +145,7 @@ def strategy_texts(strategies: Any) -> tuple[str, ...]:
     be read, and the diagnostics of texts that are no strategies."""
     from pathlib import Path
 
-    from ....dialects.diagnostic import FileError
+    from ....dialects.diagnostic import text_of_file
     from ....transforms.schedule.apply_strategies import strategies_in
 
     given = list(strategies) if isinstance(strategies, list | tuple) else [strategies]
@@ -156,15 +156,8 @@ def strategy_texts(strategies: Any) -> tuple[str, ...]:
             raise DTypeError(f"strategies={one!r}", hint=hint)
         text, name = str(one), "<strategies>"
         if "schedule.sequence" not in text:
-            name = text
-            try:
-                text = Path(one).read_text(encoding="utf-8")
-            except (OSError, UnicodeDecodeError) as error:
-                reason = getattr(error, "strerror", None) or "it is not text"
-                raise FileError(
-                    f"cannot read the strategies '{one}': {reason}",
-                    hint="a text with a schedule.sequence is taken as it is; docs/strategies.md has some",
-                ) from None
+            hint = "a text with a schedule.sequence is taken as it is; docs/strategies.md has some"
+            text, name = text_of_file(one, "the strategies", hint), text
         strategies_in(text, name)
         found.append(text)
     return tuple(found)

@@ -35,10 +35,21 @@ WATCHES: ContextVar[list[Any] | None] = ContextVar("WATCHES", default=None)
 BRANCHES: ContextVar[Counts | Ways | None] = ContextVar("BRANCHES", default=None)
 """What programs for the CPU count of their branches, or are told of them."""
 
+SCHEDULED = {
+    "cpu": ("to-parts", "nest-schedule-own", "nest-apply-strategies", "nest-schedule-cpu"),
+    "cuda": (
+        "cuda-to-parts",
+        "nest-schedule-own{target=cuda}",
+        "nest-apply-strategies",
+        "nest-schedule-cuda",
+    ),
+}
+"""Pipelines that lead from nt to nests as they are scheduled for a target."""
+
 LEVELS: dict[str, tuple[str, ...]] = {
     "nt": (),
     "nt-fused": ("to-fusions",),
-    "nest": ("to-parts", "nest-schedule-own", "nest-apply-strategies", "nest-schedule-cpu", "nest-freeze"),
+    "nest": (*SCHEDULED["cpu"], "nest-freeze"),
     "scf": ("cpu-to-scf",),
     "llvm": ("cpu",),
     "llvm-ir": ("cpu",),

@@ -112,7 +112,7 @@ from .scans import bind_scans, share_column_scans, share_long_row_scans, share_l
 from .transposes import bind_transposed
 from .updates import share_updates
 from .wavefronts import share_diagonals
-from .whole_functions import Whole, schedule_whole
+from .whole_functions import schedule_whole
 
 DEFAULT = gpu()
 
@@ -133,7 +133,7 @@ def schedule_function(
 
 
 def _schedule_function(function: FuncOp, block: int, steps: Steps, gpu: Gpu) -> None:
-    schedule_whole(Whole(function, gpu, steps))
+    schedule_whole(function, gpu, steps)
     for nest in in_turn(units(function.body.block)):
         if nest.parent is not None:
             optional(partial(schedule, nest, block, steps, gpu))

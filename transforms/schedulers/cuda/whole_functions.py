@@ -44,9 +44,9 @@ class Whole:
     steps: Steps
 
 
-def schedule_whole(whole: Whole) -> None:
+def schedule_whole(function: FuncOp, gpu: Gpu, steps: Steps) -> None:
     """Do to the nests of a function what takes several of them."""
-    each_of(WHOLE, whole.function.sym_name.data, whole, whole.steps)
+    each_of(WHOLE, function.sym_name.data, Whole(function, gpu, steps), steps)
 
 
 @dataclass(eq=False)
